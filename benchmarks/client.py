@@ -264,13 +264,13 @@ def _bounded(
     make: Callable[[], bytes], *, stop_at: float = float("inf"), requests: int = 0
 ) -> Callable[[], bytes | None]:
     """Yield from ``make`` until ``requests`` were made or the time is over, then return None."""
-    made = 0
+    sent = 0
 
     def make_next() -> bytes | None:
-        nonlocal made
-        if (requests and made >= requests) or (not requests and time.perf_counter() >= stop_at):
+        nonlocal sent
+        if (requests and sent >= requests) or (not requests and time.perf_counter() >= stop_at):
             return None
-        made += 1
+        sent += 1
         return make()
 
     return make_next

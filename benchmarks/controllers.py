@@ -95,8 +95,8 @@ async def _controller(kubeconfig: str) -> None:
             print("ready", flush=True)
 
         async def reconcile(self, key: str) -> None:
-            found = self.maps.lister.by_key(key)
-            if found is None or not key.startswith("default/change-"):
+            obj = self.maps.lister.by_key(key)
+            if obj is None or not key.startswith("default/change-"):
                 return
             if not self.count:
                 self.started, self.cpu = time.perf_counter(), time.process_time()

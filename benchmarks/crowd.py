@@ -134,8 +134,8 @@ async def empty(plane: ControlPlane, client: Client, pods: int) -> None:
         await context.informers.close()
 
 
-async def measure(report: Report, meter: Meter, plane: ControlPlane, wanted: argparse.Namespace) -> None:
-    pods, nodes = wanted.pods, wanted.nodes
+async def measure(report: Report, meter: Meter, plane: ControlPlane, arguments: argparse.Namespace) -> None:
+    pods, nodes = arguments.pods, arguments.nodes
     async with connect(plane.kubeconfig) as client:
         await until_ready(client, NODES, nodes, patience_seconds=_PATIENCE_SECONDS)
         report.line(f"{nodes} nodes are Ready", meter.summary())
@@ -145,7 +145,7 @@ async def measure(report: Report, meter: Meter, plane: ControlPlane, wanted: arg
         except AlreadyExists:
             pass  # its controller created it first
         meter.start()
-        await fill(plane, client, pods, nodes, scheduled=wanted.scheduled)
+        await fill(plane, client, pods, nodes, scheduled=arguments.scheduled)
         report.line(f"{pods} pods are Ready", meter.summary())
         meter.start()
         await asyncio.sleep(_REST_SECONDS)
@@ -155,12 +155,12 @@ async def measure(report: Report, meter: Meter, plane: ControlPlane, wanted: arg
 
 async def until_beaten(report: Report, meter: Meter, plane: ControlPlane, nodes: int) -> None:
     """Wait until each node's heartbeat comes from the new process."""
-    begun = datetime.now(UTC).isoformat()
+    started_at = datetime.now(UTC).isoformat()
     async with connect(plane.kubeconfig) as client:
         context, done, beaten = ControllerContext(client), asyncio.Event(), set[str]()
 
         def changed(change: Any) -> None:
-            if change.latest["spec"]["renewTime"] > begun:
+            if change.latest["spec"]["renewTime"] > started_at:
                 beaten.add(change.latest["metadata"]["name"])
             if len(beaten) >= nodes:
                 done.set()
@@ -181,21 +181,21 @@ async def measure_end(report: Report, meter: Meter, plane: ControlPlane, pods: i
     report.line(f"{pods} pods are deleted", meter.summary())
 
 
-def run(report: Report, wanted: argparse.Namespace) -> None:
-    if wanted.scheduled:
-        with ControlPlane(ephemeral=False, whole=True, nodes=wanted.nodes) as plane:
+def run(report: Report, arguments: argparse.Namespace) -> None:
+    if arguments.scheduled:
+        with ControlPlane(ephemeral=False, whole=True, nodes=arguments.nodes) as plane:
             meter = Meter(processes(plane.pid))
-            uvloop.run(measure(report, meter, plane, wanted))
-            uvloop.run(measure_end(report, meter, plane, wanted.pods))
+            uvloop.run(measure(report, meter, plane, arguments))
+            uvloop.run(measure_end(report, meter, plane, arguments.pods))
         return
     with ControlPlane(ephemeral=False) as plane:
-        with simulated(plane, wanted.nodes) as pid:
-            uvloop.run(measure(report, Meter({**processes(plane.pid), "nodes": pid}), plane, wanted))
+        with simulated(plane, arguments.nodes) as pid:
+            uvloop.run(measure(report, Meter({**processes(plane.pid), "nodes": pid}), plane, arguments))
         # Another process takes over the state of the first.
-        with simulated(plane, wanted.nodes) as pid:
+        with simulated(plane, arguments.nodes) as pid:
             meter = Meter({**processes(plane.pid), "nodes": pid})
-            uvloop.run(until_beaten(report, meter, plane, wanted.nodes))
-            uvloop.run(measure_end(report, meter, plane, wanted.pods))
+            uvloop.run(until_beaten(report, meter, plane, arguments.nodes))
+            uvloop.run(measure_end(report, meter, plane, arguments.pods))
 
 
 def main() -> int:

@@ -129,10 +129,10 @@ def establish(target: Target, definitions: Iterable[dict[str, Any]]) -> None:
         names.add(definition["metadata"]["name"])
     deadline = time.perf_counter() + 120
     while names and time.perf_counter() < deadline:
-        for each in call(target, "GET", DEFINITIONS)["items"]:
-            conditions = each.get("status", {}).get("conditions") or ()
+        for stored in call(target, "GET", DEFINITIONS)["items"]:
+            conditions = stored.get("status", {}).get("conditions") or ()
             if any(c["type"] == "Established" and c["status"] == "True" for c in conditions):
-                names.discard(each["metadata"]["name"])
+                names.discard(stored["metadata"]["name"])
         time.sleep(0.05)
     if names:
         raise RuntimeError(f"definitions that were not established: {sorted(names)[:5]}")
@@ -194,13 +194,13 @@ def _wait_served(target: Target) -> None:
 
 
 def _is_served(target: Target) -> bool:
-    found = 0
+    resources = 0
     for number in range(_GROUPS):
         try:
-            found += len(call(target, "GET", f"/apis/g{number}.example.com/v1")["resources"])
+            resources += len(call(target, "GET", f"/apis/g{number}.example.com/v1")["resources"])
         except RuntimeError:
             return False
-    return found >= 2 * _COUNT  # each has a status
+    return resources >= 2 * _COUNT  # each has a status
 
 
 def measure_definitions(report: Report, rounds: int) -> None:
@@ -233,7 +233,7 @@ def measure_definitions(report: Report, rounds: int) -> None:
 
 def _report_definitions(report: Report, without: list[_Measured], with_all: list[_Measured]) -> None:
     def median(measured: list[_Measured], name: str) -> float:
-        return statistics.median(getattr(each, name) for each in measured)
+        return statistics.median(getattr(sample, name) for sample in measured)
 
     for name, what in (("aggregated_ms", "aggregated"), ("legacy_ms", "legacy, /apis"), ("first_ms", "first request")):
         value = median(with_all, name)

@@ -96,18 +96,18 @@ async def measure(*, watchers: int, writers: int, writes: int, clock: Clock) -> 
     core = ServerCore(APIServerOptions(ephemeral=True), MemoryStore(clock=clock), clock=clock)
     await core.start()
     turns = TurnCounter()
-    found = Measure(core, turns)
+    measurement = Measure(core, turns)
     try:
-        watching = [asyncio.create_task(found.watch()) for _ in range(watchers)]
-        await found.write("first")
+        watching = [asyncio.create_task(measurement.watch()) for _ in range(watchers)]
+        await measurement.write("first")
 
         async def write(writer: int) -> None:
             for number in range(writes):
-                await found.write(f"w{writer}-{number}")
+                await measurement.write(f"w{writer}-{number}")
 
         await asyncio.gather(*(write(writer) for writer in range(writers)))
         expected = writers * writes + 1
-        while any(len(names) < expected for names in found.order):
+        while any(len(names) < expected for names in measurement.order):
             await asyncio.sleep(0)
         for task in watching:
             task.cancel()
@@ -115,15 +115,15 @@ async def measure(*, watchers: int, writers: int, writes: int, clock: Clock) -> 
     finally:
         turns.stop()
         await core.close()
-    return found
+    return measurement
 
 
 async def main() -> None:
     """Print the distribution for several loads."""
     for name, clock in (("no rounds", FakeClock()), ("rounds", RealClock())):
         for watchers, writers in ((1, 1), (10, 1), (10, 4), (100, 16)):
-            found = await measure(watchers=watchers, writers=writers, writes=100, clock=clock)
-            turns = dict(sorted(found.delays().items()))
+            measurement = await measure(watchers=watchers, writers=writers, writes=100, clock=clock)
+            turns = dict(sorted(measurement.delays().items()))
             print(f"{name}, {watchers} watchers, {writers} writers: turns after the answer {turns}")
 
 

@@ -69,9 +69,9 @@ class Probe:
 
     def _run(self) -> None:
         while not self._stopped.wait(0.001):
-            begun = time.perf_counter()
+            started_at = time.perf_counter()
             self._connection.request("GET", "/version")
-            self.slowest_seconds = max(self.slowest_seconds, time.perf_counter() - begun)
+            self.slowest_seconds = max(self.slowest_seconds, time.perf_counter() - started_at)
 
 
 def definition(number: int, kilobytes: int) -> dict[str, Any]:
@@ -97,9 +97,9 @@ def definition(number: int, kilobytes: int) -> dict[str, Any]:
 def measured(server: ControlPlane, what: str) -> Iterator[None]:
     """Print wall time, the server's processor time and the slowest answer of the probe."""
     with Probe(server) as probe:
-        used, begun = cpu_seconds(server.pid), time.perf_counter()
+        used, started_at = cpu_seconds(server.pid), time.perf_counter()
         yield
-        seconds, used = time.perf_counter() - begun, cpu_seconds(server.pid) - used
+        seconds, used = time.perf_counter() - started_at, cpu_seconds(server.pid) - used
     print(
         f"  {what:34} {seconds * 1000:7.0f} ms, cpu {used * 1000:6.0f} ms, slowest probe {probe.slowest_seconds * 1000:5.0f} ms"
     )

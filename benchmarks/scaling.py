@@ -55,18 +55,18 @@ def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
 async def writes(client: Client) -> float:
     """Return the number of write requests that the server counted."""
     answer = await client.raw(read("/metrics"))
-    found = re.findall(rb"^apiserver_request_total\{([^}]*)\} ([0-9.e+]+)", answer.body, re.MULTILINE)
-    return sum(float(count) for labels, count in found if re.search(rb'verb="(POST|PUT|PATCH|DELETE)"', labels))
+    samples = re.findall(rb"^apiserver_request_total\{([^}]*)\} ([0-9.e+]+)", answer.body, re.MULTILINE)
+    return sum(float(count) for labels, count in samples if re.search(rb'verb="(POST|PUT|PATCH|DELETE)"', labels))
 
 
 async def scale(client: Client, replicas: int) -> float:
     """Scale and return the seconds until the status has that number of replicas."""
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     await client.patch(CONTROLLER, "bench", {"spec": {"replicas": replicas}}, namespace="default")
     while True:
         now = await client.get(CONTROLLER, "bench", namespace="default", resource_version="0")
         if now.get("status", {}).get("replicas") == replicas:
-            return time.perf_counter() - begun
+            return time.perf_counter() - started_at
         await asyncio.sleep(0.02)
 
 

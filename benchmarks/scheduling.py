@@ -77,20 +77,20 @@ def pods_a_second(pods: Callable[[], Iterator[Pod]]) -> float:
     core = SchedulerCore(Settings(), dice=random.Random(1), monotonic=lambda: 0.0, now=lambda: _NOW)
     for number in range(NODES):
         core.set_node(node(number))
-    made = list(pods())
-    for app in {each.metadata.labels["app"] for each in made}:  # type: ignore[union-attr, index]
+    pending = list(pods())
+    for app in {unscheduled.metadata.labels["app"] for unscheduled in pending}:  # type: ignore[union-attr, index]
         core.workloads.set_owner(app, parse_label_selector(f"app={app}"))
-    begun = time.process_time()
-    for each in made:
-        core.set_pending_pod(PodInfo(each))
-    for _ in made:
+    started_at = time.process_time()
+    for unscheduled in pending:
+        core.set_pending_pod(PodInfo(unscheduled))
+    for _ in pending:
         placed = core.schedule_one(())
         assert isinstance(placed, Placed)
         bound: Any = placed.queued.pod.pod
         bound.spec.nodeName = placed.node
         core.set_assigned_pod(bound)
         core.binding_succeeded(placed)
-    return len(made) / (time.process_time() - begun)
+    return len(pending) / (time.process_time() - started_at)
 
 
 def measure(report: Report) -> None:

@@ -60,11 +60,11 @@ def _rss(pid: int) -> int:
 
 def processes(pid: int) -> dict[str, int]:
     """Return an API server's process and its children, by role."""
-    found = {"API server": pid}
+    pids = {"API server": pid}
     for child in _children(pid):
         writes = b"sqlite/batches" in Path(f"/proc/{child}/cmdline").read_bytes()
-        found["its writer" if writes else "beside it"] = child
-    return found
+        pids["its writer" if writes else "beside it"] = child
+    return pids
 
 
 def _children(pid: int) -> list[int]:

@@ -33,9 +33,9 @@ def test_cluster(cluster, number):
 
 def started(snapshot: Snapshot | None = None, **options: Any) -> tuple[float, float]:
     """Return wall and CPU milliseconds of a start."""
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     with Cluster(snapshot=snapshot, **options) as cluster:
-        wall = time.perf_counter() - begun
+        wall = time.perf_counter() - started_at
         return 1000 * wall, 1000 * cluster.cpu_seconds
 
 
@@ -49,7 +49,7 @@ def config_maps(count: int) -> list[dict[str, Any]]:
 def report(name: str, measure: Callable[[], tuple[float, float]], *, rounds: int, target: float) -> tuple[bool, float]:
     """Print medians; return whether the CPU time is within the target, and its median."""
     samples = [measure() for _ in range(rounds)]
-    wall, cpu = (statistics.median(each[part] for each in samples) for part in (0, 1))
+    wall, cpu = (statistics.median(sample[part] for sample in samples) for part in (0, 1))
     is_met = cpu <= target
     print(f"{name:42} wall {wall:7.1f} ms  CPU {cpu:7.1f} ms (≤ {target:g})  {'ok' if is_met else 'MISSED'}")
     return is_met, cpu
@@ -58,9 +58,9 @@ def report(name: str, measure: Callable[[], tuple[float, float]], *, rounds: int
 def rewound(cluster: Cluster, snapshot: Snapshot) -> tuple[float, float]:
     cluster.apply(config_maps(1))
     cluster.settle()
-    cpu, begun = cluster.cpu_seconds, time.perf_counter()
+    cpu, started_at = cluster.cpu_seconds, time.perf_counter()
     cluster.rewind(snapshot)
-    return 1000 * (time.perf_counter() - begun), 1000 * (cluster.cpu_seconds - cpu)
+    return 1000 * (time.perf_counter() - started_at), 1000 * (cluster.cpu_seconds - cpu)
 
 
 def measure_suite() -> bool:
@@ -68,9 +68,9 @@ def measure_suite() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_suite.py").write_text(_SUITE.format(count=SUITE_TESTS))
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "-W", "ignore"]
-        begun = time.perf_counter()
+        started_at = time.perf_counter()
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - started_at
     is_met = done.returncode == 0 and seconds <= 20
     print(f"{SUITE_TESTS} tests, two workers{'':21} wall {seconds:7.1f} s (≤ 20)  {'ok' if is_met else 'MISSED'}")
     return is_met
@@ -80,11 +80,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--without-suite", action="store_true")
-    given = parser.parse_args()
-    rounds = given.rounds
-    begun = time.perf_counter()
+    arguments = parser.parse_args()
+    rounds = arguments.rounds
+    started_at = time.perf_counter()
     Cluster(**BARE).stop()
-    print(f"{'first cluster: import and rehearsal':42} wall {1000 * (time.perf_counter() - begun):7.1f} ms")
+    print(f"{'first cluster: import and rehearsal':42} wall {1000 * (time.perf_counter() - started_at):7.1f} ms")
     targets_met = [report("API server alone", lambda: started(**BARE), rounds=rounds, target=40)[0]]
     is_met, whole = report("whole, with a Ready node", started, rounds=rounds, target=150)
     targets_met.append(is_met)
@@ -99,7 +99,7 @@ def main() -> int:
             target=whole + 60,
         )
         targets_met += [is_met, report("rewind", lambda: rewound(template, snapshot), rounds=rounds, target=30)[0]]
-    if not given.without_suite:
+    if not arguments.without_suite:
         targets_met.append(measure_suite())
     print(json.dumps({"fork_more_ms": round(forked - whole, 1)}))
     return 0 if all(targets_met) else 1

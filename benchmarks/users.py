@@ -79,17 +79,17 @@ def with_certificate(server: Server) -> Target:
     """Return the target of a user in a group, with a certificate of the server's CA and no token."""
     pki = server.directory / "data" / "pki"
     authority = Pems((pki / "ca.crt").read_bytes(), (pki / "ca.key").read_bytes())
-    made = make_client(_USER, [_TEAM], authority, now=datetime.now(UTC), life=timedelta(days=1))
+    client = make_client(_USER, [_TEAM], authority, now=datetime.now(UTC), life=timedelta(days=1))
     file = server.directory / "user.pem"
-    file.write_bytes(made.certificate + made.key)
+    file.write_bytes(client.certificate + client.key)
     return dataclasses.replace(server.target, token="", certificate=file)
 
 
 def with_bound_token(server: Server) -> Target:
     """Return the target of a service account, with a token bound to a pod as the kubelet requests it."""
     spec = {"serviceAccountName": _ACCOUNT, "containers": [{"name": "main", "image": "worker"}]}
-    made = call(server.target, "POST", f"{NAMESPACE}/pods", {"metadata": {"name": _ACCOUNT}, "spec": spec})
-    bound = {"apiVersion": "v1", "kind": "Pod", "name": _ACCOUNT, "uid": made["metadata"]["uid"]}
+    bound_pod = call(server.target, "POST", f"{NAMESPACE}/pods", {"metadata": {"name": _ACCOUNT}, "spec": spec})
+    bound = {"apiVersion": "v1", "kind": "Pod", "name": _ACCOUNT, "uid": bound_pod["metadata"]["uid"]}
     request = {"spec": {"boundObjectRef": bound, "audiences": [], "expirationSeconds": 3600}}
     review = call(server.target, "POST", f"{NAMESPACE}/serviceaccounts/{_ACCOUNT}/token", request)
     return dataclasses.replace(server.target, token=review["status"]["token"])

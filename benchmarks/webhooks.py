@@ -75,8 +75,8 @@ def measure_webhooks(report: Report, seconds: float, rounds: int) -> None:
             fields = _unmatched(number)
             call(unmatched.target, "POST", _CONFIGURATIONS, configuration(f"n{number}", url, ca, **fields))
             condition = {"name": "other", "expression": f"request.userInfo.username == 'user-{number}'"}
-            made = configuration(f"n{number}", url, ca, matchConditions=[condition])
-            call(conditional.target, "POST", _CONFIGURATIONS, made)
+            webhook_configuration = configuration(f"n{number}", url, ca, matchConditions=[condition])
+            call(conditional.target, "POST", _CONFIGURATIONS, webhook_configuration)
         review = webhook.request("POST", "/validate", json.dumps(_REVIEW).encode())
         measures = {
             "plain": _posts(plain.target, seconds),
@@ -102,7 +102,7 @@ def _median_latency(result: Result) -> float:
 def _report_call(report: Report, results: dict[str, list[Result]]) -> None:
     plain, hooked, webhook = results["plain"], results["hooked"], results["webhook"]
     added = statistics.median(_median_latency(a) - _median_latency(b) for a, b in zip(hooked, plain, strict=True))
-    p50s = [statistics.median(map(_median_latency, each)) for each in (plain, hooked, webhook)]
+    p50s = [statistics.median(map(_median_latency, target_results)) for target_results in (plain, hooked, webhook)]
     cost = median_loop_micros(hooked) - median_loop_micros(plain)
     text = f"p50 {p50s[0]:.2f} → {p50s[1]:.2f} ms, added {added:.2f} ms (≤ {_ADDED_MAX_MS} ms)  {cost:.0f} µs of the loop added"
     report.line("POST with a validating webhook", text, is_met=added <= _ADDED_MAX_MS)

@@ -71,7 +71,7 @@ def plane(nodes: int) -> Iterator[ControlPlane]:
 
 def is_ready(obj: dict[str, Any]) -> bool:
     conditions = obj.get("status", {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
 async def until_ready(
@@ -79,17 +79,17 @@ async def until_ready(
     what: Any,
     count: int,
     *,
-    each: Callable[[str], None] = lambda _: None,
+    on_ready: Callable[[str], None] = lambda _: None,
     patience_seconds: float = 120.0,
 ) -> None:
-    """Wait until ``count`` objects are Ready, as observed by an informer; ``each`` receives their names."""
+    """Wait until ``count`` objects are Ready, as observed by an informer; ``on_ready`` receives their names."""
     context, done, seen = ControllerContext(client), asyncio.Event(), set[str]()
 
     def changed(change: Any) -> None:
         name = change.latest["metadata"]["name"]
         if not isinstance(change, Deleted) and name not in seen and is_ready(change.latest):
             seen.add(name)
-            each(name)
+            on_ready(name)
             if len(seen) >= count:
                 done.set()
 
@@ -102,11 +102,11 @@ async def until_ready(
 
 
 async def measure_start(report: Report) -> None:
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     with plane(1) as started:
         async with connect(started.kubeconfig) as client:
             await until_ready(client, NODES, 1)
-            took = time.perf_counter() - begun
+            took = time.perf_counter() - started_at
             await asyncio.sleep(2)
         costs = Costs(started)
         memory = costs.rss_megabytes()
@@ -123,27 +123,29 @@ async def measure_deployment(report: Report) -> None:
     with plane(20) as started:
         async with connect(started.kubeconfig) as client:
             await until_ready(client, NODES, 20)
-            costs, begun = Costs(started), time.perf_counter()
+            costs, started_at = Costs(started), time.perf_counter()
             labels = {"app": "web"}
             template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "nginx"}]}}
             spec = {"replicas": pods, "selector": {"matchLabels": labels}, "template": template}
             metadata = {"name": "web", "namespace": "default"}
             await client.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
             await until_ready(client, PODS, pods)
-            took = time.perf_counter() - begun
+            took = time.perf_counter() - started_at
         text = f"{took:5.2f} s until {pods} pods are Ready (≤ 5 s), {pods / took:.0f} pods/s; {costs.summary()}"
         report.line("a large deployment", text, is_met=took <= 5)
 
 
 async def measure_nodes(report: Report) -> None:
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     with plane(1_000) as started:
         async with connect(started.kubeconfig) as client:
             await until_ready(client, NODES, 1)
             costs, first = Costs(started), time.perf_counter()
             await until_ready(client, NODES, 1_000)
             took = time.perf_counter() - first
-        text = f"{took:5.2f} s from the first of 1,000 Ready to the last (≤ 3 s), {time.perf_counter() - begun:.2f} s"
+        text = (
+            f"{took:5.2f} s from the first of 1,000 Ready to the last (≤ 3 s), {time.perf_counter() - started_at:.2f} s"
+        )
         report.line("nodes registered", f"{text} from the start; {costs.summary()}", is_met=took <= 3)
 
 
@@ -177,11 +179,11 @@ async def measure_pod_starts(report: Report) -> None:
             def became_ready(name: str) -> None:
                 took.append(time.perf_counter() - sent[name])
 
-            watching = asyncio.create_task(until_ready(client, PODS, pods, each=became_ready))
-            begun = time.perf_counter()
+            watching = asyncio.create_task(until_ready(client, PODS, pods, on_ready=became_ready))
+            started_at = time.perf_counter()
             creates = []
             for number in range(pods):
-                await asyncio.sleep(max(0.0, begun + number / rate - time.perf_counter()))
+                await asyncio.sleep(max(0.0, started_at + number / rate - time.perf_counter()))
                 name = f"pod-{number}"
                 sent[name] = time.perf_counter()
                 creates.append(asyncio.create_task(_create_pod(client, name)))

@@ -17,11 +17,11 @@ HEADER = '"""Written by `python -m codegen`; do not edit. Read by `steersman.sch
 
 def render() -> dict[str, str]:
     """Return the whole tree as file name → text."""
-    known = definitions()
-    files = {"__init__.py": HEADER, "resources.json": _resource_lines(resource_table(kinds_of(known)))}
-    for name, table in type_tables(known).items():
+    types = definitions()
+    files = {"__init__.py": HEADER, "resources.json": _resource_lines(resource_table(kinds_of(types)))}
+    for name, table in type_tables(types).items():
         files[f"{name}.json"] = _type_lines(table)
-    files["protobuf.json"] = _type_lines(protobuf_table(known))
+    files["protobuf.json"] = _type_lines(protobuf_table(types))
     return files
 
 

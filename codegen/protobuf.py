@@ -97,7 +97,7 @@ def _json_name(field: str, properties: set[str]) -> str | None:
     """Return the JSON name of a field; None for an inlined message. Types without a definition use equal names."""
     if not properties:
         return field
-    by_letters = {re.sub(r"[^a-z0-9$]", "", known.lower()): known for known in properties}
+    by_letters = {re.sub(r"[^a-z0-9$]", "", name.lower()): name for name in properties}
     return by_letters.get(field.lower()) or by_letters.get(_RENAMED.get(field, "").lower())
 
 

@@ -44,8 +44,8 @@ class ApiMethod(NamedTuple):
 def definitions() -> dict[str, dict[str, Any]]:
     """Return every type of the release by definition name."""
     root = package_files.files("kubernetes_validate") / "kubernetes-json-schema" / RELEASE / "_definitions.json"
-    found: dict[str, dict[str, Any]] = json.loads(root.read_text())["$defs"]
-    return found
+    table: dict[str, dict[str, Any]] = json.loads(root.read_text())["$defs"]
+    return table
 
 
 def overlay(name: str) -> Any:
@@ -56,15 +56,15 @@ def overlay(name: str) -> Any:
 def api_methods() -> list[ApiMethod]:
     """Return the resources and subresources of the typed models."""
     package = importlib.import_module("lightkube.resources")
-    found: dict[tuple[str, ...], ApiMethod] = {}
+    methods: dict[tuple[str, ...], ApiMethod] = {}
     for module_info in pkgutil.iter_modules(package.__path__):
         module = importlib.import_module(f"lightkube.resources.{module_info.name}")
         for class_ in vars(module).values():
             info = getattr(class_, "_api_info", None)
             if info is not None and class_.__module__ == module.__name__:
                 method = _api_method(class_, info)
-                found[(*method.parent, method.plural, method.action)] = method
-    return list(found.values())
+                methods[(*method.parent, method.plural, method.action)] = method
+    return list(methods.values())
 
 
 def _api_method(class_: type, info: Any) -> ApiMethod:

@@ -56,12 +56,12 @@ def type_tables(definitions: dict[str, Definition]) -> dict[str, dict[str, Any]]
         for (group, version, _), name in kinds_of(definitions).items()
         if (group, version) in served
     }
-    kept = tuple(modules | set(ALWAYS))
+    prefixes = tuple(modules | set(ALWAYS))
     facts = overlay("fields")
     defaults = overlay("key_defaults")
     tables: dict[str, dict[str, Any]] = {}
     for name, definition in sorted(definitions.items()):
-        if name.startswith(kept) and name not in LEAVES:
+        if name.startswith(prefixes) and name not in LEAVES:
             module, _, short = name.rpartition(".")
             table = tables.setdefault(table_name(module), {})
             table[short] = _row(name, definition, go=facts.get(f"{table_name(module)}.{short}", {}), defaults=defaults)
@@ -78,10 +78,10 @@ def _check_overlay(facts: dict[str, Any], tables: dict[str, dict[str, Any]]) -> 
     """Raise ValueError for an overlay entry without a type."""
     for type_name, by_flag in facts.items():
         table, _, short = type_name.partition(".")
-        known = {field[0] for field in tables[table][short][0]}
+        field_names = {field[0] for field in tables[table][short][0]}
         named = {field for fields in by_flag.values() for field in fields}
-        if named - known:
-            raise ValueError(f"overlay/fields.yaml: {type_name} has no {sorted(named - known)}")
+        if named - field_names:
+            raise ValueError(f"overlay/fields.yaml: {type_name} has no {sorted(named - field_names)}")
 
 
 def _row(name: str, definition: Definition, *, go: dict[str, list[str]], defaults: dict[str, Any]) -> list[Any]:
@@ -97,14 +97,14 @@ def _row(name: str, definition: Definition, *, go: dict[str, list[str]], default
 
 
 def _extras(schema: Definition) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    extras: dict[str, Any] = {}
     if strategy := schema.get("x-kubernetes-patch-strategy"):
-        found["patch"] = strategy.split(",")
+        extras["patch"] = strategy.split(",")
     if key := schema.get("x-kubernetes-patch-merge-key"):
-        found["key"] = key
+        extras["key"] = key
     if schema.get("x-kubernetes-map-type") == "granular" and "$ref" in schema:
-        found["granular"] = True
-    return found
+        extras["granular"] = True
+    return extras
 
 
 def _type(module: str, schema: Definition, *, defaults: dict[str, Any]) -> Any:

@@ -17,8 +17,8 @@ class Greeter(Controller):
         self.maps = self.watch(ConfigMap)
 
     async def reconcile(self, key: str) -> None:
-        found = self.maps.lister.by_key(key)
-        data = (found.data if found else None) or {}
+        config_map = self.maps.lister.by_key(key)
+        data = (config_map.data if config_map else None) or {}
         greeting = {"greeting": f"Hello, {data.get('name')}!"}
         if "name" in data and not greeting.items() <= data.items():
             namespace, name = split_key(key)

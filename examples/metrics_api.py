@@ -87,7 +87,7 @@ class Metrics:
         return self.listed("NodeMetrics", [self.measured(node) | {"usage": usage(node)} for node in nodes])
 
     def of_pod(self, pod: Tree) -> Tree:
-        containers = [{"name": each["name"], "usage": usage(pod)} for each in pod["spec"]["containers"]]
+        containers = [{"name": container["name"], "usage": usage(pod)} for container in pod["spec"]["containers"]]
         return self.measured(pod) | {"containers": containers}
 
     def measured(self, obj: Tree) -> Tree:
@@ -147,15 +147,15 @@ async def main() -> None:
         site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
         await site.start()
         objects = registration(runner.addresses[0][1], certificate)
-        for each in objects:
-            await client.apply(each, field_manager=NAME, force=True)
+        for obj in objects:
+            await client.apply(obj, field_manager=NAME, force=True)
         print(f"serving {API}", flush=True)
         stopped = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stopped.set)
         await stopped.wait()
-        for each in reversed(objects):
-            await client.delete_object(each)
+        for obj in reversed(objects):
+            await client.delete_object(obj)
         await runner.cleanup()
 
 

@@ -107,13 +107,13 @@ def plan_website(website: Website, page: ConfigMap | None, *, now: str) -> Plan:
         return Plan(website=without_finalizer(website, FINALIZER) if has_finalizer(website, FINALIZER) else None)
     if not has_finalizer(website, FINALIZER):
         return Plan(website=with_finalizer(website, FINALIZER))
-    wanted = {"index.html": f"<h1>{website.spec.title}</h1>\n{website.spec.body}\n"}
+    data = {"index.html": f"<h1>{website.spec.title}</h1>\n{website.spec.body}\n"}
     if page is None:
-        return Plan(create=_page_of(website, wanted))
+        return Plan(create=_page_of(website, data))
     if not is_controlled_by(page, website):
         return Plan(status=_with_status(website, "False", "NameTaken", "the ConfigMap is somebody else's", now))
-    if page.data != wanted:
-        return Plan(update=msgspec.structs.replace(page, data=wanted))
+    if page.data != data:
+        return Plan(update=msgspec.structs.replace(page, data=data))
     return Plan(status=_with_status(website, "True", "Published", "the page is up to date", now))
 
 

@@ -24,8 +24,8 @@ def recorded(name, kinds=None):
 
 
 def test_bootstrap_roles_and_bindings_equal_upstream():
-    made = rbac.read_policy(rbac._TABLE.read_text())
-    assert by_name(made) == recorded("rbac.yaml")
+    policy = rbac.read_policy(rbac._TABLE.read_text())
+    assert by_name(policy) == recorded("rbac.yaml")
 
 
 def test_bootstrap_flow_control_equals_upstream():
@@ -34,16 +34,16 @@ def test_bootstrap_flow_control_equals_upstream():
 
 
 def test_bootstrap_priority_classes_equal_upstream():
-    found = recorded("bootstrap-objects.yaml", ("PriorityClass",))
-    for tree in found.values():
+    expected = recorded("bootstrap-objects.yaml", ("PriorityClass",))
+    for tree in expected.values():
         assert tree.pop("preemptionPolicy") == "PreemptLowerPriority"  # a default
-    assert by_name(priority_classes()) == found
+    assert by_name(priority_classes()) == expected
 
 
 async def test_bootstrap_api_services_equal_upstream():
     async with InProcessAPIServer() as server:
         answer = await server.request("GET", "/apis/apiregistration.k8s.io/v1/apiservices")
-        made = {item["metadata"]["name"]: item["spec"] for item in answer.json()["items"]}
-    found = recorded("bootstrap-objects.yaml", ("APIService",))
-    wanted = {name: tree["spec"] for (_, _, name), tree in found.items()}
-    assert made == wanted
+        served = {item["metadata"]["name"]: item["spec"] for item in answer.json()["items"]}
+    recorded_objects = recorded("bootstrap-objects.yaml", ("APIService",))
+    expected = {name: tree["spec"] for (_, _, name), tree in recorded_objects.items()}
+    assert served == expected

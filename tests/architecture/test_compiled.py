@@ -65,11 +65,11 @@ def decoded_structs(path: str) -> set[str]:
     types += [keyword.value for call in calls for keyword in call.keywords if keyword.arg == "type"]
     named = {node.id for one in types for node in ast.walk(one) if isinstance(node, ast.Name)}
     nested = {node.name: node for node in classes(path) if "Struct" in bases(node)}
-    found: set[str] = set()
-    while waiting := (named & nested.keys()) - found:
-        found |= waiting
+    decoded: set[str] = set()
+    while waiting := (named & nested.keys()) - decoded:
+        decoded |= waiting
         named |= {n.id for name in waiting for n in ast.walk(nested[name]) if isinstance(n, ast.Name)}
-    return found
+    return decoded
 
 
 def known_to_checkers_only(path: str) -> set[str]:
@@ -117,10 +117,10 @@ def test_compiled_module_avoids_constructs_that_mypyc_breaks(path):
             fields = [item for item in node.body if isinstance(item, ast.AnnAssign)]
             names = {n.id for item in fields for n in ast.walk(item.annotation) if isinstance(n, ast.Name)}
             faults += [f"{node.name}: {name} must be imported at run time" for name in sorted(names & hidden)]
-            made = [
+            calls = [
                 item for item in fields if isinstance(item.value, ast.Call) and ast.unparse(item.value) != "frozenset()"
             ]
-            faults += [f"{node.name}: a call as a default: {ast.unparse(item)}" for item in made]
+            faults += [f"{node.name}: a call as a default: {ast.unparse(item)}" for item in calls]
             lost = sorted({keyword.arg or "**" for keyword in node.keywords} - HARMLESS)
             faults += [f"{node.name}: the compiler drops {keyword}=" for keyword in lost]
             if node.name in decoded_structs(path) and any(
@@ -149,15 +149,15 @@ def test_compiled_module_avoids_constructs_that_mypyc_breaks(path):
 
 def names_of_different_exceptions(path: str) -> list[str]:
     """Return names of different exceptions in handlers of one function: the compiler uses the first type."""
-    found = []
+    faults = []
     for function in ast.walk(parsed(path)):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             caught: dict[str, set[str]] = {}
             for node in ast.walk(function):
                 if isinstance(node, ast.ExceptHandler) and node.name and node.type is not None:
                     caught.setdefault(node.name, set()).add(ast.unparse(node.type))
-            found += [f"{function.name}: {name}" for name, types in caught.items() if len(types) > 1]
-    return found
+            faults += [f"{function.name}: {name}" for name, types in caught.items() if len(types) > 1]
+    return faults
 
 
 def final_float_tuples(path: str) -> list[str]:

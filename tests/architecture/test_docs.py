@@ -20,13 +20,13 @@ def exists(name: str) -> bool:
     parts = name.split(".")
     for cut in range(len(parts), 0, -1):
         try:
-            found = importlib.import_module(".".join(parts[:cut]))
+            member = importlib.import_module(".".join(parts[:cut]))
         except ModuleNotFoundError:
             continue
         for attribute in parts[cut:]:
-            if not hasattr(found, attribute):
+            if not hasattr(member, attribute):
                 return False
-            found = getattr(found, attribute)
+            member = getattr(member, attribute)
         return True
     return False
 

@@ -63,5 +63,5 @@ def test_modules_have_test_modules():
 def test_sources_have_no_todo_comments():
     """Missing features are listed in the documentation, not in comments."""
     marks = ("TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK")
-    found = [f"{name_of(m)}: {mark}" for m in MODULES for mark in marks if mark in m.read_text()]
-    assert found == []
+    marked = [f"{name_of(m)}: {mark}" for m in MODULES for mark in marks if mark in m.read_text()]
+    assert marked == []

@@ -64,13 +64,13 @@ class Cost:
 def kinds() -> list[Kind]:
     """Return every kind of the manifest of all kinds."""
     resources = {(r.api_version, r.kind): r for r in table().resources if r.key_prefix}
-    found = []
+    result = []
     for tree in yaml.safe_load_all(_MANIFESTS.read_text().replace("NAMESPACE", "default")):
         resource = resources[tree["apiVersion"], tree["kind"]]
         struct = struct_for(resource.group, resource.version, resource.kind)
-        found.append(Kind(resource, struct, tree))
+        result.append(Kind(resource, struct, tree))
     # Pods first: the pod spec is grown once, below the kind that is validated most.
-    return sorted(found, key=lambda kind: kind.resource.kind != "Pod")
+    return sorted(result, key=lambda kind: kind.resource.kind != "Pod")
 
 
 def cases() -> Iterator[tuple[Kind, Growth]]:
@@ -99,11 +99,11 @@ async def measure(
     gc.collect(1)  # a collection in the middle of a request would be counted as its cost
 
     async def timed(label: str, method: str, path: str, payload: bytes | None, **headers: str) -> int:
-        begun = time.process_time()
+        started_at = time.process_time()
         answer = await server.request(
             method, path, body=payload, headers={key.replace("_", "-"): value for key, value in headers.items()}
         )
-        seconds[label] = time.process_time() - begun
+        seconds[label] = time.process_time() - started_at
         codes[label] = answer.code
         return answer.code
 

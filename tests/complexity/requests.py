@@ -226,9 +226,9 @@ async def measure_request(server: InProcessAPIServer, sized: SizedRequest, size:
     header = "content-type" if payload is not None else "accept"
     headers = {header: media_type} if media_type else {}
     body_bytes = None if payload is None else json.dumps(payload).encode()
-    begun = time.process_time()
+    started_at = time.process_time()
     answer = await server.request(method, path, body=body_bytes, headers=headers)
-    elapsed = time.process_time() - begun
+    elapsed = time.process_time() - started_at
     if sized.stored is not None:
         clear = b'{"metadata":{"finalizers":null}}'
         await server.request("PATCH", f"{sized.collection}/sized", body=clear, headers={"content-type": _MERGE})

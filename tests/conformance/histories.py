@@ -26,7 +26,7 @@ def command_line(description: str | None, *, steps: int) -> argparse.ArgumentPar
 def play_all(play: Callable[[int], Coroutine[None, None, None]], arguments: argparse.Namespace, *, name: str) -> int:
     """Call ``play`` with each seed; print the seed of the first scenario that fails, and return 1."""
     logging.disable(logging.ERROR)
-    begun = time.monotonic()
+    started_at = time.monotonic()
     for seed in range(arguments.seed, arguments.seed + arguments.histories):
         try:
             asyncio.run(play(seed))
@@ -34,5 +34,5 @@ def play_all(play: Callable[[int], Coroutine[None, None, None]], arguments: argp
             print(f"{name}: {wrong}", file=sys.stderr)
             return 1
         gc.collect()  # a cluster has many cycles; the collector would find them after hundreds of histories only
-    print(f"{name}: {arguments.histories} histories ended well ({time.monotonic() - begun:.0f} s)")
+    print(f"{name}: {arguments.histories} histories ended well ({time.monotonic() - started_at:.0f} s)")
     return 0

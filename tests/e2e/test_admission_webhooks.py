@@ -43,8 +43,8 @@ def server() -> Iterator[ControlPlane]:
 
 @pytest.fixture
 async def client(server: ControlPlane) -> AsyncIterator[Client]:
-    async with connect(server.kubeconfig) as made:
-        yield made
+    async with connect(server.kubeconfig) as connected:
+        yield connected
 
 
 def config_map(name: str, **labels: str) -> dict[str, Any]:

@@ -36,15 +36,15 @@ class Authority:
         """Return a file with certificate and key of a user; valid from and to the given days from now."""
         certificate, key = self._directory / f"{name}-user.crt", self._directory / f"{name}-user.key"
         _sign(certificate, key, f"/O=system:masters/CN={name}", (f"extendedKeyUsage={usage}",), self, begin, end)
-        made = self._directory / f"{name}.pem"
-        made.write_bytes(certificate.read_bytes() + key.read_bytes())
-        return made
+        file = self._directory / f"{name}.pem"
+        file.write_bytes(certificate.read_bytes() + key.read_bytes())
+        return file
 
     def with_chain(self, pair: Path) -> Path:
         """Return a file with a pair and, after it, the certificate of this authority."""
-        made = pair.with_suffix(".chain.pem")
-        made.write_bytes(pair.read_bytes() + self.certificate.read_bytes())
-        return made
+        file = pair.with_suffix(".chain.pem")
+        file.write_bytes(pair.read_bytes() + self.certificate.read_bytes())
+        return file
 
 
 def _sign(

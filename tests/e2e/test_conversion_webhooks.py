@@ -33,7 +33,7 @@ async def respond(path: str, review: Any) -> bytes | None:
     if path == "/redirect":
         return http_response(b"", status=307, headers="Location: https://127.0.0.1:1/\r\n")
     request = review["request"]
-    objects = [convert(each, request["desiredAPIVersion"]) for each in request["objects"]]
+    objects = [convert(item, request["desiredAPIVersion"]) for item in request["objects"]]
     response = {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects}
     return http_response({**review, "response": response})
 
@@ -48,8 +48,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
 
 @pytest.fixture
 async def client(server: ControlPlane) -> AsyncIterator[Client]:
-    async with connect(server.kubeconfig) as made:
-        yield made
+    async with connect(server.kubeconfig) as connected:
+        yield connected
 
 
 async def define(client: Client, client_config: dict[str, Any]) -> None:
@@ -127,7 +127,7 @@ async def test_hanging_webhook_holds_up_no_other_request(client: Client):
 async def test_migration_rewrites_objects_of_the_old_version(client: Client):
     async with WebhookServer(respond) as hook:
         await define(client, {"url": f"{hook.url}/convert"})
-        made = await client.create(screen("a"))
+        created = await client.create(screen("a"))
         definition = await client.get(DEFINITIONS, "screens.example.com")
         first, second = definition["spec"]["versions"]
         first["storage"], second["storage"] = False, True
@@ -146,4 +146,4 @@ async def test_migration_rewrites_objects_of_the_old_version(client: Client):
                 await asyncio.sleep(0.05)  # noqa: TID251 — the controller runs on the real clock
         rewritten = await client.get(V2, "a", namespace="default")
         assert rewritten["spec"] == {"width": 1, "height": 2}
-        assert int(rewritten["metadata"]["resourceVersion"]) > int(made["metadata"]["resourceVersion"])
+        assert int(rewritten["metadata"]["resourceVersion"]) > int(created["metadata"]["resourceVersion"])

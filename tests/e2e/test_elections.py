@@ -32,7 +32,7 @@ def holder(lease: Tree | None) -> str:
 
 def test_components_are_elected_and_steersman_elections_shows_it() -> None:
     with ControlPlane(whole=True, arguments=["--coordinated-elections"]) as cluster:
-        until(cluster, CANDIDATES, lambda found: len(found) == len(NAMES))
+        until(cluster, CANDIDATES, lambda objects: len(objects) == len(NAMES))
         holders = {name: until_one(cluster, f"{LEASES}/{name}", holder) for name in NAMES}
         environment = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}
         shown = subprocess.run(
@@ -96,10 +96,10 @@ def test_upgrade_and_rollback_of_the_guide(plane: ControlPlane, start: Start) ->
     lease = f"{LEASES}/kube-controller-manager"
 
     def until_candidates(*names: str) -> None:
-        until(plane, CANDIDATES, lambda found: {one["metadata"]["name"] for one in found} == set(names))
+        until(plane, CANDIDATES, lambda objects: {one["metadata"]["name"] for one in objects} == set(names))
 
     def until_leader(*names: str) -> str:
-        return until_one(plane, lease, lambda found: holder(found) if holder(found) in names else "")
+        return until_one(plane, lease, lambda obj: holder(obj) if holder(obj) in names else "")
 
     replicas = {name: start(commands[name]) for name in ("old-1", "old-2")}
     until_candidates("old-1", "old-2")
@@ -134,9 +134,9 @@ def test_third_party_strategy_elects_the_newest_version(plane: ControlPlane, sta
 
     lease = f"{LEASES}/worker"
     join("older", "1.34.0")
-    until_one(plane, lease, lambda found: holder(found) == "older")
+    until_one(plane, lease, lambda obj: holder(obj) == "older")
     join("newer", "1.35.0")
-    until_one(plane, lease, lambda found: found is not None and "newer" in (holder(found), preferred(found)))
+    until_one(plane, lease, lambda obj: obj is not None and "newer" in (holder(obj), preferred(obj)))
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0
 

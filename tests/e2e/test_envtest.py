@@ -39,14 +39,14 @@ def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pat
 
 @pytest.fixture
 def planes(assets: Callable[..., Path]) -> Iterator[Callable[..., Envtest]]:
-    made: list[Envtest] = []
+    environments: list[Envtest] = []
 
     def make(*flags: str, **extra: str) -> Envtest:
-        made.append(Envtest(assets(*flags), **extra))
-        return made[-1]
+        environments.append(Envtest(assets(*flags), **extra))
+        return environments[-1]
 
     yield make
-    for plane in made:
+    for plane in environments:
         plane.clean_up()
 
 
@@ -60,7 +60,7 @@ def create_namespace(client: Client, name: str) -> None:
 
 def processes_of(directory: Path) -> list[str]:
     """Return the command lines that name a directory."""
-    found = []
+    processes = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and entry.name != str(os.getpid()):
             try:
@@ -68,8 +68,8 @@ def processes_of(directory: Path) -> list[str]:
             except OSError:
                 continue
             if str(directory) in command:
-                found.append(command)
-    return found
+                processes.append(command)
+    return processes
 
 
 def test_control_plane_of_the_assets_serves_users_with_envtest_certificates(planes) -> None:
@@ -104,11 +104,11 @@ def test_stop_by_sigterm_leaves_no_process_and_no_file(planes) -> None:
 
 
 def test_several_control_planes_started_together_are_isolated(planes) -> None:
-    made = [planes() for _ in range(3)]
-    start_together(made)
-    for number, plane in enumerate(made):
+    environments = [planes() for _ in range(3)]
+    start_together(environments)
+    for number, plane in enumerate(environments):
         create_namespace(plane.client(), f"own-{number}")
-    for number, plane in enumerate(made):
+    for number, plane in enumerate(environments):
         assert {name for name in names(plane.client()) if name.startswith("own-")} == {f"own-{number}"}
 
 

@@ -46,7 +46,7 @@ class Api:
     def until(self, path, holds):
         """The object at a path, or None where there is nothing, as soon as it holds of it."""
         path = path.format(ns=self.namespace)
-        return until_one(self._cluster, path, lambda found: (found,) if holds(found) else ())[0]
+        return until_one(self._cluster, path, lambda obj: (obj,) if holds(obj) else ())[0]
 
 
 @pytest.fixture
@@ -89,14 +89,14 @@ def test_greeter_greets_and_corrects_itself(start, api):
     start("greeter.py")
     path = "/api/v1/namespaces/{ns}/configmaps"
     api("POST", path, {"metadata": {"name": "hello"}, "data": {"name": "you"}})
-    api.until(f"{path}/hello", lambda found: found["data"].get("greeting") == "Hello, you!")
+    api.until(f"{path}/hello", lambda obj: obj["data"].get("greeting") == "Hello, you!")
     api.patch(f"{path}/hello", {"data": {"name": "world"}})
-    api.until(f"{path}/hello", lambda found: found["data"]["greeting"] == "Hello, world!")
+    api.until(f"{path}/hello", lambda obj: obj["data"]["greeting"] == "Hello, world!")
 
 
 def is_served(definition):
     conditions = (definition or {}).get("status", {}).get("conditions") or ()
-    return any((each["type"], each["status"]) == ("Established", "True") for each in conditions)
+    return any((condition["type"], condition["status"]) == ("Established", "True") for condition in conditions)
 
 
 def test_website_operator_publishes_updates_reports_and_cleans_up(start, api, cluster):
@@ -105,22 +105,22 @@ def test_website_operator_publishes_updates_reports_and_cleans_up(start, api, cl
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     api.until(f"{definitions}/websites.example.com", is_served)
     site = {"apiVersion": "example.com/v1", "kind": "Website", "metadata": {"name": "home"}, "spec": {"title": "Hi"}}
-    made = api("POST", websites, site)
-    page = api.until(f"{pages}/home", lambda found: found is not None)
+    created = api("POST", websites, site)
+    page = api.until(f"{pages}/home", lambda obj: obj is not None)
     assert page["data"] == {"index.html": "<h1>Hi</h1>\n\n"}
     (owner,) = page["metadata"]["ownerReferences"]
-    assert (owner["kind"], owner["uid"], owner["controller"]) == ("Website", made["metadata"]["uid"], True)
-    ready = api.until(f"{websites}/home", lambda found: found.get("status", {}).get("conditions"))
+    assert (owner["kind"], owner["uid"], owner["controller"]) == ("Website", created["metadata"]["uid"], True)
+    ready = api.until(f"{websites}/home", lambda obj: obj.get("status", {}).get("conditions"))
     assert [(one["type"], one["status"]) for one in ready["status"]["conditions"]] == [("Ready", "True")]
     api.patch(f"{pages}/home", {"data": {"index.html": "spoilt"}})
-    api.until(f"{pages}/home", lambda found: found["data"]["index.html"].startswith("<h1>Hi"))
+    api.until(f"{pages}/home", lambda obj: obj["data"]["index.html"].startswith("<h1>Hi"))
     api.patch(f"{websites}/home", {"spec": {"title": "Ho"}})
-    api.until(f"{pages}/home", lambda found: found["data"]["index.html"].startswith("<h1>Ho"))
+    api.until(f"{pages}/home", lambda obj: obj["data"]["index.html"].startswith("<h1>Ho"))
     events = f"/api/v1/namespaces/{api.namespace}/events"
-    until(cluster, events, lambda found: {"Published", "Updated"} <= {event["reason"] for event in found})
+    until(cluster, events, lambda objects: {"Published", "Updated"} <= {event["reason"] for event in objects})
     assert ready["metadata"]["finalizers"] == ["example.com/goodbye"]
     api("DELETE", f"{websites}/home")
-    api.until(f"{websites}/home", lambda found: found is None)
+    api.until(f"{websites}/home", lambda obj: obj is None)
 
 
 def test_leader_worker_hands_over_to_the_next(start, api):
@@ -140,9 +140,9 @@ def test_leader_worker_hands_over_to_the_next(start, api):
 def test_heartbeat_is_fresh_while_its_process_lives(start, api):
     start("heartbeat.py", "me")
     path = "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases/me"
-    first = api.until(path, lambda found: found is not None)["spec"]
+    first = api.until(path, lambda obj: obj is not None)["spec"]
     assert (first["holderIdentity"], first["leaseDurationSeconds"]) == ("me", 4)
-    api.until(path, lambda found: found["spec"]["renewTime"] > first["renewTime"])
+    api.until(path, lambda obj: obj["spec"]["renewTime"] > first["renewTime"])
 
 
 ALL_SHARDS = "shards 0 1 2 3 4 5 6 7 8 9 10 11\n"
@@ -227,7 +227,7 @@ def test_the_metrics_api_serves_usage_while_it_runs(start, api):
     process = start("metrics_api.py")
     line_with(process, "serving metrics.k8s.io/v1beta1")
     service = "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io"
-    api.until(service, lambda found: "Passed" in str(found.get("status")))
+    api.until(service, lambda obj: "Passed" in str(obj.get("status")))
     pod = {
         "metadata": {"name": "busy", "annotations": {"example.com/cpu": "700m"}},
         "spec": {"containers": [{"name": "c", "image": "i"}]},
@@ -235,8 +235,8 @@ def test_the_metrics_api_serves_usage_while_it_runs(start, api):
     path = "/api/v1/namespaces/{ns}/pods"
     api("POST", path, pod)
     api.patch(f"{path}/busy/status", {"status": {"phase": "Running"}})
-    found = api("GET", "/apis/metrics.k8s.io/v1beta1/namespaces/{ns}/pods")
-    assert [item["containers"][0]["usage"]["cpu"] for item in found["items"]] == ["700m"]
+    metrics = api("GET", "/apis/metrics.k8s.io/v1beta1/namespaces/{ns}/pods")
+    assert [item["containers"][0]["usage"]["cpu"] for item in metrics["items"]] == ["700m"]
     assert api("GET", "/apis/metrics.k8s.io/v1beta1/nodes")["kind"] == "NodeMetricsList"
     process.send_signal(signal.SIGTERM)
     process.wait(timeout=20)

@@ -36,7 +36,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def conditions(obj: Tree) -> dict[str, str]:
-    return {each["type"]: each["status"] for each in obj.get("status", {}).get("conditions") or ()}
+    return {condition["type"]: condition["status"] for condition in obj.get("status", {}).get("conditions") or ()}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     arguments = [f"--node-template={template}", f"--stages=default,{stages}", "--process-pods"]
     with ControlPlane(whole=True, arguments=arguments) as started:
         until(started, "/api/v1/nodes", lambda nodes: len(nodes) == 4 and all(map(is_ready, nodes)))
-        until_one(started, "/api/v1/namespaces/default/serviceaccounts/default", lambda found: found is not None)
+        until_one(started, "/api/v1/namespaces/default/serviceaccounts/default", lambda obj: obj is not None)
         yield started
 
 
@@ -58,7 +58,7 @@ def is_ready(obj: Tree) -> bool:
 
 
 def test_node_template_of_the_page_makes_its_nodes(whole: ControlPlane) -> None:
-    nodes = {each["metadata"]["name"]: each for each in until(whole, "/api/v1/nodes", lambda found: found)}
+    nodes = {item["metadata"]["name"]: item for item in until(whole, "/api/v1/nodes", lambda objects: objects)}
     assert sorted(nodes) == ["arm-0", "big-0", "big-1", "big-2"]
     big, arm = nodes["big-1"], nodes["arm-0"]
     assert (big["status"]["capacity"]["cpu"], big["status"]["capacity"]["memory"]) == ("64", "512Gi")
@@ -80,7 +80,7 @@ def test_stage_of_the_page_makes_running_pods_fail(whole: ControlPlane) -> None:
     until(
         whole,
         events,
-        lambda found: any((each["reason"], each["message"]) == ("Crashed", "it was time") for each in found),
+        lambda events: any((event["reason"], event["message"]) == ("Crashed", "it was time") for event in events),
     )
     assert until_one(whole, f"{PODS}/spared", lambda pod: pod)["status"]["phase"] == "Running"
 
@@ -104,7 +104,7 @@ def test_process_pod_of_the_page_runs_its_operator(whole: ControlPlane, tmp_path
     post(whole, PODS, pod)
     post(whole, "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "hello"}})
     path = "/api/v1/namespaces/default/configmaps/hello"
-    until_one(whole, path, lambda found: found and found["metadata"].get("annotations", {}).get("greeted") == "yes")
+    until_one(whole, path, lambda obj: obj and obj["metadata"].get("annotations", {}).get("greeted") == "yes")
 
 
 def test_images_of_the_page_can_be_read(tmp_path: Path) -> None:

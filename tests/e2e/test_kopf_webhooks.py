@@ -84,8 +84,8 @@ def wait_for_webhooks(kubectl: Kubectl) -> None:
 
 def has_webhooks(kubectl: Kubectl) -> bool:
     kinds = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
-    found = [kubectl.get(kind)["items"] for kind in kinds]
-    return all(items and items[0].get("webhooks") for items in found)
+    listings = [kubectl.get(kind)["items"] for kind in kinds]
+    return all(items and items[0].get("webhooks") for items in listings)
 
 
 @pytest.fixture
@@ -133,8 +133,8 @@ def test_operator_converts_validates_mutates_and_reports(kubectl: Kubectl, start
     kubectl.run("create", "-f", "-", stdin=screen("a", "10x20"))
     kubectl.run("wait", "screens.v1.example.com/a", "--for=jsonpath={.status.area}=200", "--timeout=40s")
     shown = [kubectl.get(f"screens.{version}.example.com", "a") for version in ("v1", "v2")]
-    assert [each["spec"] for each in shown] == [{"size": "10x20"}, {"width": 10, "height": 20}]
-    assert [each["metadata"]["labels"] for each in shown] == [{"shape": "tall"}] * 2
+    assert [item["spec"] for item in shown] == [{"size": "10x20"}, {"width": 10, "height": 20}]
+    assert [item["metadata"]["labels"] for item in shown] == [{"shape": "tall"}] * 2
 
     assert "too wide" in refusal(kubectl, "create", "-f", "-", stdin=screen("b", "2000x1"))
     kubectl.run("patch", "screens.v1.example.com", "a", "--type=merge", "-p", '{"spec":{"size":"4x3"}}')

@@ -51,9 +51,9 @@ class Kubeadm:
         (self.pki / "sa.pub").write_bytes(public)
 
     def _ca(self, name: str, subject: str) -> Pems:
-        made = make_ca(subject, now=self.now, life=LIFE)
-        self._write(name, made)
-        return made
+        ca = make_ca(subject, now=self.now, life=LIFE)
+        self._write(name, ca)
+        return ca
 
     def _write(self, name: str, pems: Pems) -> None:
         (self.pki / f"{name}.crt").write_bytes(pems.certificate)

@@ -115,11 +115,11 @@ def test_token_authenticates_as_its_service_account(robot):
 
 def test_token_has_duration_and_audience(robot):
     options = ("--duration=20m", "--audience=https://elsewhere.example.com", "-o", "json")
-    made = json.loads(robot.run("create", "token", "robot", *options))
-    claims = json.loads(base64.urlsafe_b64decode(made["status"]["token"].split(".")[1] + "=="))
+    parsed = json.loads(robot.run("create", "token", "robot", *options))
+    claims = json.loads(base64.urlsafe_b64decode(parsed["status"]["token"].split(".")[1] + "=="))
     assert claims["aud"] == ["https://elsewhere.example.com"]
     assert claims["exp"] - claims["iat"] == 20 * 60
-    assert "Unauthorized" in bearer(robot, made["status"]["token"], "auth", "whoami", code=1)
+    assert "Unauthorized" in bearer(robot, parsed["status"]["token"], "auth", "whoami", code=1)
 
 
 def test_bound_token_ends_with_its_object(robot):

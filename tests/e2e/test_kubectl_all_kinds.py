@@ -61,9 +61,11 @@ def group_kind(api_version, kind):
 
 
 def test_manifest_contains_every_stored_kind():
-    kept = {(r.group, r.kind) for r in table().resources if r.key_prefix and r.api_version not in OFF_BY_DEFAULT}
-    assert {group_kind(obj["apiVersion"], obj["kind"]) for obj in OBJECTS} == kept
-    assert len(OBJECTS) == len(kept)
+    stored_kinds = {
+        (r.group, r.kind) for r in table().resources if r.key_prefix and r.api_version not in OFF_BY_DEFAULT
+    }
+    assert {group_kind(obj["apiVersion"], obj["kind"]) for obj in OBJECTS} == stored_kinds
+    assert len(OBJECTS) == len(stored_kinds)
 
 
 def test_apply_of_all_kinds_is_unchanged_when_repeated(all_kinds, manifest):

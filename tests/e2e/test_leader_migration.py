@@ -38,8 +38,8 @@ def plane() -> Iterator[ControlPlane]:
 
 @pytest.fixture
 async def client(plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect(plane.kubeconfig) as made:
-        yield made
+    async with connect(plane.kubeconfig) as connected:
+        yield connected
 
 
 @contextlib.contextmanager

@@ -92,8 +92,8 @@ def test_deployment_can_be_followed_from_its_request_to_its_pod() -> None:
     # The controller's first list may be later than the request.
     assert first["cause"] in ("Deployment default/web added", "Deployment default/web listed")
     assert "created replicasets" in first["actions"]
-    made = next(line for line in reconciles if line["controller"] == "replicaset-controller")
-    assert "created pods" in made["actions"]
+    created_line = next(line for line in reconciles if line["controller"] == "replicaset-controller")
+    assert "created pods" in created_line["actions"]
     (bound,) = (line for line in lines if line["msg"] == "Successfully bound pod to node")
     assert bound["node"] == "node-0"
     check_page(lines)

@@ -17,11 +17,11 @@ from steersman.testing import ControlPlane
 def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     arguments = ("--metrics", "--stages=never-end")
     with ControlPlane(whole=True, nodes=2, arguments=arguments) as started:
-        made = Kubectl(started, Path(tmp_path_factory.mktemp("home")), "default")
+        new_kubectl = Kubectl(started, Path(tmp_path_factory.mktemp("home")), "default")
         registration = "apiservice/v1beta1.metrics.k8s.io"
-        made.run("wait", registration, "--for=create", "--timeout=50s")
-        made.run("wait", registration, "--for=condition=Available", "--timeout=50s")
-        yield made
+        new_kubectl.run("wait", registration, "--for=create", "--timeout=50s")
+        new_kubectl.run("wait", registration, "--for=condition=Available", "--timeout=50s")
+        yield new_kubectl
 
 
 def pod(name: str, cpu: str) -> str:

@@ -45,9 +45,9 @@ class User:
 
 @pytest.fixture
 def user(tmp_path: Path) -> Iterator[User]:
-    made = User(tmp_path)
-    yield made
-    for process in made.running:
+    new_user = User(tmp_path)
+    yield new_user
+    for process in new_user.running:
         process.terminate()
         process.communicate(timeout=WAIT_SECONDS)
 

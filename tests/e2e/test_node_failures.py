@@ -22,9 +22,9 @@ def whole():
 
 @pytest.fixture
 def kubectl(whole, tmp_path):
-    made = Kubectl(whole, tmp_path, namespace="default")
+    new_kubectl = Kubectl(whole, tmp_path, namespace="default")
     until(whole, "/api/v1/namespaces/default/serviceaccounts", named("default"))
-    return made
+    return new_kubectl
 
 
 def test_kubectl_run_with_stdin_prints_the_output_and_ends(kubectl):

@@ -40,11 +40,11 @@ def whole():
 @pytest.fixture
 def kubectl(whole, tmp_path):
     namespace = f"test-{secrets.token_hex(4)}"
-    made = Kubectl(whole, tmp_path)
-    made.run("create", "namespace", namespace)
-    made.namespace = namespace
-    until(whole, path(made, "serviceaccounts"), named("default"))
-    return made
+    new_kubectl = Kubectl(whole, tmp_path)
+    new_kubectl.run("create", "namespace", namespace)
+    new_kubectl.namespace = namespace
+    until(whole, path(new_kubectl, "serviceaccounts"), named("default"))
+    return new_kubectl
 
 
 @pytest.fixture(params=["websocket", "spdy"])
@@ -72,14 +72,14 @@ def pod(name="p", command=(), annotations=PROCESS, container=None, **spec):
     }
 
 
-def run(kubectl, made, condition="condition=Ready"):
+def run(kubectl, obj, condition="condition=Ready"):
     """Make a pod, and wait until it is so."""
-    kubectl.run("apply", "-f", "-", stdin=json.dumps(made))
-    kubectl.run("wait", f"--for={condition}", f"pod/{made['metadata']['name']}", f"--timeout={WAIT_SECONDS}s")
+    kubectl.run("apply", "-f", "-", stdin=json.dumps(obj))
+    kubectl.run("wait", f"--for={condition}", f"pod/{obj['metadata']['name']}", f"--timeout={WAIT_SECONDS}s")
 
 
-def ended(kubectl, made):
-    run(kubectl, made, condition="jsonpath={.status.containerStatuses[0].state.terminated}")
+def ended(kubectl, obj):
+    run(kubectl, obj, condition="jsonpath={.status.containerStatuses[0].state.terminated}")
 
 
 def succeeds(kubectl):
@@ -123,7 +123,7 @@ def test_node_proxy_reaches_the_kubelet(kubectl):
     run(kubectl, pod(annotations={}))
     assert kubectl.run("get", "--raw", "/api/v1/nodes/node-0/proxy/healthz") == "ok"
     listed = json.loads(kubectl.run("get", "--raw", "/api/v1/nodes/node-0/proxy/pods"))
-    assert "p" in [each["metadata"]["name"] for each in listed["items"]]
+    assert "p" in [item["metadata"]["name"] for item in listed["items"]]
 
 
 # Process pods
@@ -154,7 +154,7 @@ def test_failed_container_is_restarted_with_its_previous_log(kubectl):
 def test_exec_runs_in_the_containers_environment_and_returns_the_exit_code(streaming):
     streaming.run("create", "configmap", "settings", "--from-literal=color=blue")
     streaming.run("create", "secret", "generic", "hidden", "--from-literal=word=open")
-    made = pod(
+    new_pod = pod(
         command=["sleep", "60"],
         container={
             "env": [
@@ -167,7 +167,7 @@ def test_exec_runs_in_the_containers_environment_and_returns_the_exit_code(strea
         },
         volumes=[{"name": "v", "configMap": {"name": "settings"}}],
     )
-    run(streaming, made)
+    run(streaming, new_pod)
     script = "echo $BOTH $word $(cat $STEERSMAN_ROOT/etc/settings/color); exit 7"
     reported = streaming.run("exec", "p", "--", "sh", "-c", script, code=7)
     assert reported.startswith("p-blue open blue\n")
@@ -193,7 +193,7 @@ def test_attach_streams_new_output(streaming):
     assert "hello\n" in output
 
 
-def test_exec_ends_although_its_input_goes_on(streaming):
+def test_exec_ends_while_its_input_is_open(streaming):
     run(streaming, pod(command=["sleep", "60"]))
     command = subprocess.Popen(
         streaming.command("exec", "-i", "p", "--", "head", "-c", "3"),
@@ -255,14 +255,14 @@ def test_port_forward_reaches_a_process_pod(streaming):
 def test_pod_and_service_proxy_reach_a_process_pod(kubectl):
     port = free_port()
     probe = {"tcpSocket": {"port": port}, "periodSeconds": 1}
-    made = pod(command=[*SERVER, str(port)], container={"readinessProbe": probe, "ports": [{"containerPort": port}]})
-    made["metadata"]["labels"] = {"app": "p"}
-    run(kubectl, made)
+    new_pod = pod(command=[*SERVER, str(port)], container={"readinessProbe": probe, "ports": [{"containerPort": port}]})
+    new_pod["metadata"]["labels"] = {"app": "p"}
+    run(kubectl, new_pod)
     kubectl.run("expose", "pod", "p", "--port=80", f"--target-port={port}")
     for where in (f"pods/p:{port}", "pods/p"):
         page = kubectl.run("get", "--raw", path(kubectl, f"{where}/proxy/?from=here"))
         assert "Directory listing" in page
-    until(kubectl.cluster, path(kubectl, "endpoints"), lambda found: any(each.get("subsets") for each in found))
+    until(kubectl.cluster, path(kubectl, "endpoints"), lambda objects: any(item.get("subsets") for item in objects))
     assert "Directory listing" in kubectl.run("get", "--raw", path(kubectl, "services/p:80/proxy/"))
     assert "NotFound" in kubectl.run("get", "--raw", path(kubectl, "pods/p/proxy/no-such-file"), code=1)
     assert '"GET /?from=here HTTP/1.1" 200' in kubectl.run("logs", "p")
@@ -288,21 +288,21 @@ def test_pod_ends_by_sigterm_or_after_its_grace_period(kubectl):
     run(kubectl, pod("polite", ["sh", "-c", polite]))
     following = kubectl.start("logs", "-f", "polite")
     assert following.stdout.readline() == "ready\n"
-    begun = time.monotonic()
+    started_at = time.monotonic()
     kubectl.run("delete", "pod", "stubborn", "polite", "--timeout=30s")
-    assert time.monotonic() - begun > 1.5
+    assert time.monotonic() - started_at > 1.5
     assert "bye\n" in following.communicate(timeout=WAIT_SECONDS)[0]
 
 
 def test_init_containers_and_sidecars_run_in_order(kubectl):
-    made = pod(command=["sh", "-c", "cat $STEERSMAN_ROOT/work/said"], restartPolicy="Never")
+    new_pod = pod(command=["sh", "-c", "cat $STEERSMAN_ROOT/work/said"], restartPolicy="Never")
     mount = [{"name": "work", "mountPath": "/work"}]
-    made["spec"]["containers"][0]["volumeMounts"] = mount
-    made["spec"]["volumes"] = [{"name": "work", "emptyDir": {}}]
+    new_pod["spec"]["containers"][0]["volumeMounts"] = mount
+    new_pod["spec"]["volumes"] = [{"name": "work", "emptyDir": {}}]
     first = {"name": "first", "command": ["sh", "-c", "echo from the first > $STEERSMAN_ROOT/work/said"]}
     side = {"name": "side", "command": ["sleep", "100"], "restartPolicy": "Always"}
-    made["spec"]["initContainers"] = [{"image": "i", "volumeMounts": mount, **each} for each in (first, side)]
-    ended(kubectl, made)
+    new_pod["spec"]["initContainers"] = [{"image": "i", "volumeMounts": mount, **item} for item in (first, side)]
+    ended(kubectl, new_pod)
     assert kubectl.run("logs", "p", "-c", "c") == "from the first\n"
     succeeds(kubectl)
 
@@ -355,7 +355,7 @@ def test_toolkit_program_runs_as_a_process_pod(kubectl):
     kubectl.run("create", "rolebinding", "leases", "--role=leases", f"--serviceaccount={kubectl.namespace}:default")
     run(kubectl, pod(command=["python", str(example)], container={"args": ["$(HOSTNAME)"]}))
     leases = f"/apis/coordination.k8s.io/v1/namespaces/{kubectl.namespace}/leases"
-    (lease,) = until(kubectl.cluster, leases, lambda found: found)
+    (lease,) = until(kubectl.cluster, leases, lambda objects: objects)
     assert lease["spec"]["holderIdentity"] == "p"
 
 
@@ -400,7 +400,7 @@ def test_killed_nodes_leave_no_processes(isolation, tmp_path):
     fifo, token = tmp_path / "started", f"1000.{secrets.randbelow(10**9)}"
     os.mkfifo(fifo)
     script = f"sleep {token} & echo started > $(STEERSMAN_ROOT)/report/started; wait"
-    made = pod(
+    new_pod = pod(
         command=["sh", "-c", script],
         container={"volumeMounts": [{"name": "report", "mountPath": "/report"}]},
         volumes=[{"name": "report", "hostPath": {"path": str(tmp_path)}}],
@@ -408,19 +408,19 @@ def test_killed_nodes_leave_no_processes(isolation, tmp_path):
     with ControlPlane(whole=True, arguments=["--process-pods", f"--process-isolation={isolation}"]) as cluster:
         kubectl = Kubectl(cluster, tmp_path, "default")
         until(cluster, path(kubectl, "serviceaccounts"), named("default"))
-        kubectl.run("apply", "-f", "-", stdin=json.dumps(made))
+        kubectl.run("apply", "-f", "-", stdin=json.dumps(new_pod))
         first = started(fifo, token)
         # The start must be observed before the end.
         kubectl.run("wait", "--for=condition=Ready", "pod/p", f"--timeout={WAIT_SECONDS}s")
         os.kill(components_of(cluster.pid), 9)
-        for each in first:
-            each.wait()
+        for item in first:
+            item.wait()
         # The nodes come back, and so does the pod.
         second = started(fifo, token)
         restarts = "--for=jsonpath={.status.containerStatuses[0].restartCount}=1"
         kubectl.run("wait", restarts, "pod/p", f"--timeout={WAIT_SECONDS}s")
-    for each in second:
-        each.wait()
+    for item in second:
+        item.wait()
 
 
 def started(fifo, token):
@@ -428,13 +428,13 @@ def started(fifo, token):
     with os.fdopen(os.open(fifo, os.O_RDWR | os.O_NONBLOCK), "rb", buffering=0) as reported:
         assert select.select([reported], [], [], WAIT_SECONDS)[0]
         reported.read(100)
-    found = []
-    for each in Path("/proc").iterdir():
+    pids = []
+    for file in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            if each.name.isdigit() and token.encode() in (each / "cmdline").read_bytes():
-                found.append(Ending(int(each.name)))
-    assert len(found) >= 2  # the shell and what it started
-    return found
+            if file.name.isdigit() and token.encode() in (file / "cmdline").read_bytes():
+                pids.append(Ending(int(file.name)))
+    assert len(pids) >= 2  # the shell and what it started
+    return pids
 
 
 def components_of(parent):

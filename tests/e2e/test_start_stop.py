@@ -96,14 +96,14 @@ class Start:
 
 def survivors(mark: str) -> list[str]:
     """Command lines of living processes of a start."""
-    found = []
+    pids = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             if f"{MARK}={mark}\0".encode() in (folder / "environ").read_bytes():
-                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                pids.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
         except OSError:
             continue
-    return found
+    return pids
 
 
 @pytest.mark.parametrize("moment", UP_MOMENTS)

@@ -169,8 +169,8 @@ def made_up(dice: random.Random) -> tuple[str, str, bytes, dict[str, str]]:
 async def fill(server: InProcessAPIServer) -> None:
     """Objects for the requests to meet."""
     for path, body in THERE.items():
-        made = await server.request("POST", path, body=body.encode())
-        assert made.code == 201, made.body
+        response = await server.request("POST", path, body=body.encode())
+        assert response.code == 201, response.body
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))

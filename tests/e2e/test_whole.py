@@ -32,9 +32,9 @@ def whole() -> Iterator[ControlPlane]:
 def admin(whole: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
     if shutil.which("kubectl") is None:
         pytest.skip("kubectl is not on this machine")
-    made = Kubectl(whole, tmp_path_factory.mktemp("home"))
+    kubectl = Kubectl(whole, tmp_path_factory.mktemp("home"))
     until(whole, ALL_NODES, all_nodes_are_ready)
-    return made
+    return kubectl
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def path(kubectl: Kubectl, resource: str, group_version: str = "") -> str:
 def is_ready(obj: Tree) -> bool:
     """A node or a pod."""
     conditions = obj.get("status", {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
 def all_nodes_are_ready(nodes: list[Tree]) -> bool:
@@ -64,7 +64,7 @@ def all_nodes_are_ready(nodes: list[Tree]) -> bool:
 
 def staying(pods: list[Tree]) -> list[Tree]:
     """Return the pods without deletionTimestamp."""
-    return [each for each in pods if not each["metadata"].get("deletionTimestamp")]
+    return [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
 
 
 def so_many_are_ready(count: int) -> Callable[[list[Tree]], bool]:
@@ -80,8 +80,8 @@ def may_be_disrupted(budget: Tree | None) -> bool:
 
 
 def rolled_out(kubectl: Kubectl, *objects: str) -> None:
-    for each in objects:
-        kubectl.run("rollout", "status", each, PATIENCE)
+    for item in objects:
+        kubectl.run("rollout", "status", item, PATIENCE)
 
 
 def test_manifest_of_several_tiers_becomes_ready(admin: Kubectl) -> None:
@@ -91,12 +91,14 @@ def test_manifest_of_several_tiers_becomes_ready(admin: Kubectl) -> None:
     kubectl.run("wait", "--for=condition=complete", "job/seed", PATIENCE)
 
     claims = kubectl.get("persistentvolumeclaims")["items"]
-    assert [each["status"]["phase"] for each in claims] == ["Bound"] * 3
-    assert len({each["spec"]["nodeName"] for each in pods(kubectl, "app=database")}) == 3
-    assert len({each["spec"]["nodeName"] for each in pods(kubectl, "app=agent")}) == NODES
+    assert [claim["status"]["phase"] for claim in claims] == ["Bound"] * 3
+    assert len({pod["spec"]["nodeName"] for pod in pods(kubectl, "app=database")}) == 3
+    assert len({pod["spec"]["nodeName"] for pod in pods(kubectl, "app=agent")}) == NODES
     slices = kubectl.get("endpointslices", "--selector=kubernetes.io/service-name=web")["items"]
-    addresses = [address for each in slices for end in each["endpoints"] for address in end["addresses"]]
-    assert sorted(addresses) == sorted(each["status"]["podIP"] for each in pods(kubectl, "app=web"))
+    addresses = [
+        address for endpoint_slice in slices for end in endpoint_slice["endpoints"] for address in end["addresses"]
+    ]
+    assert sorted(addresses) == sorted(pod["status"]["podIP"] for pod in pods(kubectl, "app=web"))
     until_one(admin.cluster, path(kubectl, "poddisruptionbudgets/web", "policy/v1"), may_be_disrupted)
     assert kubectl.get("cronjob", "report")["spec"]["suspend"] is False
     for kind, name in (("ingress", "web"), ("networkpolicy", "database"), ("horizontalpodautoscaler", "cache")):
@@ -117,26 +119,30 @@ def test_deployment_rolls_out_undoes_and_restarts(namespaced: Kubectl) -> None:
     rolled_out(namespaced, "deployment/web")
     history = run("rollout", "history", "deployment/web").split()
     assert [word for word in history if word.isdigit()] == ["1", "2"]
-    assert {each["spec"]["containers"][0]["image"] for each in pods(namespaced, "app=web")} == {"web:2"}
+    assert {pod["spec"]["containers"][0]["image"] for pod in pods(namespaced, "app=web")} == {"web:2"}
     run("rollout", "undo", "deployment/web")
     rolled_out(namespaced, "deployment/web")
-    assert {each["spec"]["containers"][0]["image"] for each in pods(namespaced, "app=web")} == {"web:1"}
-    before = {each["metadata"]["uid"] for each in pods(namespaced, "app=web")}
+    assert {pod["spec"]["containers"][0]["image"] for pod in pods(namespaced, "app=web")} == {"web:1"}
+    before = {pod["metadata"]["uid"] for pod in pods(namespaced, "app=web")}
     run("rollout", "restart", "deployment/web")
     rolled_out(namespaced, "deployment/web")
-    after = {each["metadata"]["uid"] for each in pods(namespaced, "app=web")}
+    after = {pod["metadata"]["uid"] for pod in pods(namespaced, "app=web")}
     assert (len(after), before & after) == (3, set())
     run("rollout", "pause", "deployment/web")
     run("set", "image", "deployment/web", "web=web:3")
     until_one(namespaced.cluster, path(namespaced, "deployments/web", "apps/v1"), is_paused)
-    assert {each["spec"]["containers"][0]["image"] for each in pods(namespaced, "app=web")} == {"web:1"}
+    assert {pod["spec"]["containers"][0]["image"] for pod in pods(namespaced, "app=web")} == {"web:1"}
     run("rollout", "resume", "deployment/web")
     rolled_out(namespaced, "deployment/web")
-    assert {each["spec"]["containers"][0]["image"] for each in pods(namespaced, "app=web")} == {"web:3"}
+    assert {pod["spec"]["containers"][0]["image"] for pod in pods(namespaced, "app=web")} == {"web:3"}
 
     run("expose", "deployment", "web", "--port=80")
     slices = path(namespaced, "endpointslices?labelSelector=kubernetes.io/service-name=web", "discovery.k8s.io/v1")
-    until(namespaced.cluster, slices, lambda found: sum(len(each.get("endpoints") or ()) for each in found) == 3)
+    until(
+        namespaced.cluster,
+        slices,
+        lambda objects: sum(len(endpoint_slice.get("endpoints") or ()) for endpoint_slice in objects) == 3,
+    )
     run("autoscale", "deployment", "web", "--min=4", "--max=6", "--cpu-percent=50")
     assert namespaced.get("horizontalpodautoscaler", "web")["spec"]["minReplicas"] == 4
 
@@ -145,7 +151,7 @@ def is_paused(deployment: Tree | None) -> bool:
     assert deployment is not None
     conditions = deployment["status"]["conditions"]
     is_seen = deployment["status"].get("observedGeneration") == deployment["metadata"]["generation"]
-    return is_seen and any(each.get("reason") == "DeploymentPaused" for each in conditions)
+    return is_seen and any(condition.get("reason") == "DeploymentPaused" for condition in conditions)
 
 
 def test_drain_moves_pods_one_by_one(namespaced: Kubectl, admin: Kubectl) -> None:
@@ -155,7 +161,7 @@ def test_drain_moves_pods_one_by_one(namespaced: Kubectl, admin: Kubectl) -> Non
     until_one(admin.cluster, path(namespaced, "poddisruptionbudgets/web", "policy/v1"), may_be_disrupted)
     victim = pods(namespaced)[0]["spec"]["nodeName"]
     admin.run("drain", victim, "--ignore-daemonsets", PATIENCE)
-    assert victim not in {each["spec"].get("nodeName") for each in pods(namespaced)}
+    assert victim not in {pod["spec"].get("nodeName") for pod in pods(namespaced)}
     rolled_out(namespaced, "deployment/web")
     admin.run("uncordon", victim)
 
@@ -170,17 +176,17 @@ def test_pods_of_a_stopped_node_move(namespaced: Kubectl, admin: Kubectl) -> Non
         "spec": {"containers": [{"name": "c", "image": "i"}], "tolerations": tolerations},
     }
     spec = {"replicas": 10, "selector": {"matchLabels": {"app": "web"}}, "template": template}
-    made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
-    namespaced.run("create", "-f", "-", stdin=json.dumps(made))
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    namespaced.run("create", "-f", "-", stdin=json.dumps(deployment))
     rolled_out(namespaced, "deployment/web")
     victim = pods(namespaced)[0]["spec"]["nodeName"]
     admin.run("annotate", "node", victim, "nodes.steersman.dev/stopped=true")
     # The node posts no status for node-monitor-grace-period (50 s).
     until_one(admin.cluster, f"{ALL_NODES}/{victim}", lambda node: node is not None and not is_ready(node), seconds=100)
 
-    def have_moved(found: list[Tree]) -> bool:
-        stays = any(each["spec"].get("nodeName") == victim for each in staying(found))
-        return not stays and so_many_are_ready(10)(found)
+    def have_moved(objects: list[Tree]) -> bool:
+        stays = any(item["spec"].get("nodeName") == victim for item in staying(objects))
+        return not stays and so_many_are_ready(10)(objects)
 
     until(admin.cluster, path(namespaced, "pods"), have_moved)
     admin.run("annotate", "node", victim, "nodes.steersman.dev/stopped-")
@@ -198,18 +204,18 @@ def test_control_plane_continues_after_a_crash(tmp_path_factory: pytest.TempPath
         rolled_out(kubectl, "deployment/web")
         kubectl.run("scale", "deployment", "web", f"--replicas={REPLICAS}")
         # In the middle: nearly all are still to be made, bound and started.
-        before = until(plane, path(kubectl, "pods"), lambda found: found if len(found) > REPLICAS // 10 else None)
+        before = until(plane, path(kubectl, "pods"), lambda objects: objects if len(objects) > REPLICAS // 10 else None)
         plane.kill()
         plane.start()
         until_one(plane, path(kubectl, "deployments/web", "apps/v1"), are_all_ready, seconds=150)
-        found = pods(kubectl)
-        after = {each["metadata"]["uid"]: each["spec"]["nodeName"] for each in found}
+        result = pods(kubectl)
+        after = {pod["metadata"]["uid"]: pod["spec"]["nodeName"] for pod in result}
         assert before is not None
         assert len(after) == REPLICAS
-        assert {each["metadata"]["uid"] for each in before} <= after.keys()
-        bound = {each["metadata"]["uid"]: each["spec"]["nodeName"] for each in before if each["spec"].get("nodeName")}
+        assert {pod["metadata"]["uid"] for pod in before} <= after.keys()
+        bound = {pod["metadata"]["uid"]: pod["spec"]["nodeName"] for pod in before if pod["spec"].get("nodeName")}
         assert bound.items() <= after.items()
-        assert len({each["status"]["podIP"] for each in found}) == REPLICAS
+        assert len({pod["status"]["podIP"] for pod in result}) == REPLICAS
         rolled_out(kubectl, "deployment/web")
         kubectl.run("scale", "deployment", "web", "--replicas=0")
         until(plane, path(kubectl, "pods"), lambda left: not left, seconds=150)

@@ -25,7 +25,7 @@ WAIT_SECONDS = 60
 def until(cluster: ControlPlane, path: str, holds: Callable[[list[Tree]], T], *, seconds: int = WAIT_SECONDS) -> T:
     """Follow a collection until what ``holds`` says of its objects is true, and return that. No client of ours is used."""
     objects: dict[tuple[str, str], Tree] = {}
-    is_whole, found = False, None
+    is_whole, result = False, None
     for event in _watch(cluster, path, seconds):
         kind, obj = event["type"], event["object"]
         assert kind != "ERROR", obj
@@ -38,8 +38,8 @@ def until(cluster: ControlPlane, path: str, holds: Callable[[list[Tree]], T], *,
                 objects.pop(key, None)
             else:
                 objects[key] = obj
-        if is_whole and (found := holds(list(objects.values()))):
-            return found
+        if is_whole and (result := holds(list(objects.values()))):
+            return result
     raise AssertionError(
         f"{path}: within {seconds} s it did not come to be: {json.dumps(list(objects.values()))[:2000]}"
     )
@@ -54,11 +54,11 @@ def until_one(cluster: ControlPlane, path: str, holds: Callable[[Tree | None], T
 
 def _watch(cluster: ControlPlane, path: str, seconds: int) -> Iterator[Tree]:
     """Events of all there is and of what comes, for so long."""
-    wanted = {
+    query = {
         "watch": "true", "sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan",
         "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds),
     }  # fmt: skip
-    url = f"{cluster.url}{path}{'&' if '?' in path else '?'}{urlencode(wanted)}"
+    url = f"{cluster.url}{path}{'&' if '?' in path else '?'}{urlencode(query)}"
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {cluster.token}"})
     context = ssl.create_default_context(cafile=str(cluster.ca))
     with urllib.request.urlopen(request, context=context, timeout=seconds + 10) as answer:
@@ -68,7 +68,7 @@ def _watch(cluster: ControlPlane, path: str, seconds: int) -> Iterator[Tree]:
 
 def named(name: str) -> Callable[[list[Tree]], Tree | None]:
     """For ``until``: the object of that name."""
-    return lambda objects: next((each for each in objects if each["metadata"]["name"] == name), None)
+    return lambda objects: next((item for item in objects if item["metadata"]["name"] == name), None)
 
 
 def line_with(process: subprocess.Popen[str], text: str) -> str:

@@ -55,8 +55,8 @@ def outcome(expression, variables, *, cost_limit):
         program = compile_expression(expression, ENVIRONMENT)
     except CelError as error:
         return str(error)
-    found = program.evaluate(variables, cost_limit=cost_limit)
-    return "value" if found.error is None else f"error: {found.error}"
+    result = program.evaluate(variables, cost_limit=cost_limit)
+    return "value" if result.error is None else f"error: {result.error}"
 
 
 @given(EXPRESSIONS, VALUES)
@@ -74,9 +74,9 @@ def test_compile_expression_accepts_or_rejects_any_text(text):
 @given(st.integers(0, 200))
 def test_evaluation_stops_at_the_cost_limit(limit):
     program = compile_expression("l.map(x, l.map(y, x * y)).all(r, r.all(z, z >= 0))", ENVIRONMENT)
-    found = program.evaluate({"l": list(range(50))}, cost_limit=limit)
-    assert str(found.error) == "operation cancelled: actual cost limit exceeded"
-    assert found.cost < limit + 100
+    result = program.evaluate({"l": list(range(50))}, cost_limit=limit)
+    assert str(result.error) == "operation cancelled: actual cost limit exceeded"
+    assert result.cost < limit + 100
 
 
 @pytest.mark.parametrize("text", ["(" * 5000 + "1" + ")" * 5000, "+".join(["1"] * 5000), "[" * 90 + "1" + "]" * 90])

@@ -47,24 +47,24 @@ def pod(**spec: Any) -> Tree:
 
 
 def stages_passed(
-    made: Tree, *, stages: str = "default", limit: int = 6, now: datetime = NOW
+    obj: Tree, *, stages: str = "default", limit: int = 6, now: datetime = NOW
 ) -> list[tuple[str, float]]:
     """Return the stages that a pod passes through, with the seconds that each lasts; patches are applied."""
     passed = []
     for _ in range(limit):
-        stage = choose(STAGE_SETS[stages], made, now=now, dice=Random(1))
+        stage = choose(STAGE_SETS[stages], obj, now=now, dice=Random(1))
         if stage is None:
             break
-        wait = stage.delay.length_seconds(made, now=now, dice=Random(1))
+        wait = stage.delay.length_seconds(obj, now=now, dice=Random(1))
         now += timedelta(seconds=wait)
         passed.append((stage.name, wait))
-        outcome = stage.transition(made, AROUND._replace(now=now))
+        outcome = stage.transition(obj, AROUND._replace(now=now))
         if outcome.delete:
             break
-        merged = {each["type"]: each for each in made["status"].get("conditions", ())}
+        merged = {condition["type"]: condition for condition in obj["status"].get("conditions", ())}
         patch = (outcome.patch or {}).get("status", {})
-        merged.update((each["type"], each) for each in patch.get("conditions", ()))
-        made["status"] = {**made["status"], **patch, "conditions": list(merged.values())}
+        merged.update((condition["type"], condition) for condition in patch.get("conditions", ()))
+        obj["status"] = {**obj["status"], **patch, "conditions": list(merged.values())}
     return passed
 
 
@@ -72,38 +72,40 @@ def stages_passed(
 
 
 def test_pod_starts_and_keeps_running() -> None:
-    made = pod(initContainers=[{"name": "i", "image": "i"}, {"name": "s", "image": "s", "restartPolicy": "Always"}])
-    assert stages_passed(made) == [("pod-ready", 0.0)]
-    status = made["status"]
+    new_pod = pod(initContainers=[{"name": "i", "image": "i"}, {"name": "s", "image": "s", "restartPolicy": "Always"}])
+    assert stages_passed(new_pod) == [("pod-ready", 0.0)]
+    status = new_pod["status"]
     assert (status["phase"], status["podIP"], status["hostIP"]) == ("Running", "10.1.0.7", "172.16.0.1")
-    assert {each["type"]: each["status"] for each in status["conditions"]} == {
+    assert {condition["type"]: condition["status"] for condition in status["conditions"]} == {
         "PodReadyToStartContainers": "True",
         "Initialized": "True",
         "Ready": "True",
         "ContainersReady": "True",
     }
-    assert [next(iter(each["state"])) for each in status["initContainerStatuses"]] == ["terminated", "running"]
+    assert [
+        next(iter(init_container_status["state"])) for init_container_status in status["initContainerStatuses"]
+    ] == ["terminated", "running"]
 
 
 def test_pod_with_host_network_has_the_nodes_address() -> None:
-    made = pod(hostNetwork=True)
-    stages_passed(made)
-    assert made["status"]["podIP"] == "172.16.0.1"
+    new_pod = pod(hostNetwork=True)
+    stages_passed(new_pod)
+    assert new_pod["status"]["podIP"] == "172.16.0.1"
 
 
 def test_pod_of_a_job_completes() -> None:
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": True}
-    made = pod(metadata={"ownerReferences": [owner]}, restartPolicy="Never")
-    assert [name for name, _ in stages_passed(made)] == ["pod-ready", "pod-complete"]
-    assert made["status"]["phase"] == "Succeeded"
-    assert made["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
+    new_pod = pod(metadata={"ownerReferences": [owner]}, restartPolicy="Never")
+    assert [name for name, _ in stages_passed(new_pod)] == ["pod-ready", "pod-complete"]
+    assert new_pod["status"]["phase"] == "Succeeded"
+    assert new_pod["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
 
 
 def test_pod_runs_until_its_deadline_with_never_end() -> None:
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": True}
-    made = pod(metadata={"ownerReferences": [owner]}, activeDeadlineSeconds=30, restartPolicy="Never")
-    assert stages_passed(made, stages="never-end") == [("pod-ready", 0.0), ("pod-complete", 30.0)]
-    assert (made["status"]["phase"], made["status"]["reason"]) == ("Failed", "DeadlineExceeded")
+    new_pod = pod(metadata={"ownerReferences": [owner]}, activeDeadlineSeconds=30, restartPolicy="Never")
+    assert stages_passed(new_pod, stages="never-end") == [("pod-ready", 0.0), ("pod-complete", 30.0)]
+    assert (new_pod["status"]["phase"], new_pod["status"]["reason"]) == ("Failed", "DeadlineExceeded")
 
 
 @pytest.mark.parametrize(
@@ -112,60 +114,66 @@ def test_pod_runs_until_its_deadline_with_never_end() -> None:
 )  # fmt: skip
 def test_restart_policy_decides_on_restarts(policy: str, code: str, end: str) -> None:
     notes = {RUN_SECONDS: "5", EXIT_CODE: code}
-    made = pod(metadata={"annotations": notes}, restartPolicy=policy)
-    assert stages_passed(made, limit=2) == [("pod-ready", 0.0), ("pod-containers", 5.0)]
-    assert made["status"]["phase"] == end
-    assert made["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == int(code)
-    stages_passed(made, limit=1, now=NOW + timedelta(seconds=5))
-    assert made["status"]["containerStatuses"][0]["restartCount"] == int(end == "Running")
+    new_pod = pod(metadata={"annotations": notes}, restartPolicy=policy)
+    assert stages_passed(new_pod, limit=2) == [("pod-ready", 0.0), ("pod-containers", 5.0)]
+    assert new_pod["status"]["phase"] == end
+    assert new_pod["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == int(code)
+    stages_passed(new_pod, limit=1, now=NOW + timedelta(seconds=5))
+    assert new_pod["status"]["containerStatuses"][0]["restartCount"] == int(end == "Running")
 
 
 def test_readiness_gate_delays_readiness() -> None:
-    made = pod(readinessGates=[{"conditionType": "g"}])
-    stages_passed(made)
-    ready = next(each for each in made["status"]["conditions"] if each["type"] == "Ready")
+    new_pod = pod(readinessGates=[{"conditionType": "g"}])
+    stages_passed(new_pod)
+    ready = next(condition for condition in new_pod["status"]["conditions"] if condition["type"] == "Ready")
     assert (ready["status"], ready["reason"]) == ("False", "ReadinessGatesNotReady")
-    made["status"]["conditions"].append({"type": "g", "status": "True"})
-    assert [name for name, _ in stages_passed(made)] == ["pod-readiness-gates"]
-    assert next(each for each in made["status"]["conditions"] if each["type"] == "Ready")["status"] == "True"
+    new_pod["status"]["conditions"].append({"type": "g", "status": "True"})
+    assert [name for name, _ in stages_passed(new_pod)] == ["pod-readiness-gates"]
+    assert (
+        next(condition for condition in new_pod["status"]["conditions"] if condition["type"] == "Ready")["status"]
+        == "True"
+    )
 
 
 def test_pod_is_ready_again_after_its_node_was_lost() -> None:
-    made = pod()
-    stages_passed(made)
-    ready = next(each for each in made["status"]["conditions"] if each["type"] == "Ready")
+    new_pod = pod()
+    stages_passed(new_pod)
+    ready = next(condition for condition in new_pod["status"]["conditions"] if condition["type"] == "Ready")
     ready["status"] = "False"  # as the node lifecycle controller does
-    assert [name for name, _ in stages_passed(made)] == ["pod-readiness-gates"]
-    assert next(each for each in made["status"]["conditions"] if each["type"] == "Ready")["status"] == "True"
+    assert [name for name, _ in stages_passed(new_pod)] == ["pod-readiness-gates"]
+    assert (
+        next(condition for condition in new_pod["status"]["conditions"] if condition["type"] == "Ready")["status"]
+        == "True"
+    )
 
 
 def test_pod_stays_unready_while_its_containers_are() -> None:
-    made = pod()
-    stages_passed(made)
-    for each in made["status"]["conditions"]:
-        if each["type"] in {"Ready", "ContainersReady"}:
-            each["status"] = "False"
-    assert stages_passed(made) == []
+    new_pod = pod()
+    stages_passed(new_pod)
+    for condition in new_pod["status"]["conditions"]:
+        if condition["type"] in {"Ready", "ContainersReady"}:
+            condition["status"] = "False"
+    assert stages_passed(new_pod) == []
 
 
-def changed(made: Tree, **spec: Any) -> list[tuple[str, float]]:
+def changed(obj: Tree, **spec: Any) -> list[tuple[str, float]]:
     """Return the stages of a running pod whose spec is changed an hour later."""
-    made["spec"].update(spec)
-    made["metadata"]["generation"] += 1
-    return stages_passed(made, now=NOW + timedelta(hours=1))
+    obj["spec"].update(spec)
+    obj["metadata"]["generation"] += 1
+    return stages_passed(obj, now=NOW + timedelta(hours=1))
 
 
 def test_new_image_restarts_its_container() -> None:
-    made = pod(containers=[{"name": "c", "image": "i"}, {"name": "d", "image": "i"}])
-    stages_passed(made)
-    stages = changed(made, containers=[{"name": "c", "image": "i"}, {"name": "d", "image": "j"}])
+    new_pod = pod(containers=[{"name": "c", "image": "i"}, {"name": "d", "image": "i"}])
+    stages_passed(new_pod)
+    stages = changed(new_pod, containers=[{"name": "c", "image": "i"}, {"name": "d", "image": "j"}])
     assert stages == [("pod-spec-changed", 0.0)]
-    same, new = made["status"]["containerStatuses"]
+    same, new = new_pod["status"]["containerStatuses"]
     assert (same["restartCount"], same["state"]) == (0, {"running": {"startedAt": "2026-01-02T03:04:05Z"}})
     assert (new["restartCount"], new["image"], new["containerID"]) == (1, "j", "simulated://u/d/1")
     assert new["state"] == {"running": {"startedAt": "2026-01-02T04:04:05Z"}}
     assert new["lastState"]["terminated"]["containerID"] == "simulated://u/d/0"
-    assert made["status"]["observedGeneration"] == 2
+    assert new_pod["status"]["observedGeneration"] == 2
 
 
 @pytest.mark.parametrize(("resource", "restarts"), [("cpu", 0), ("memory", 1)])
@@ -173,42 +181,45 @@ def test_resize_policy_decides_on_restarts(resource: str, restarts: int) -> None
     policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
     requests = {"cpu": "1", "memory": "1Gi"}
     container = {"name": "c", "image": "i", "resizePolicy": policy, "resources": {"requests": requests}}
-    made = pod(containers=[container])
-    stages_passed(made)
+    new_pod = pod(containers=[container])
+    stages_passed(new_pod)
     more = {"requests": {**requests, resource: "2"}}
-    changed(made, containers=[{**container, "resources": more}])
-    (status,) = made["status"]["containerStatuses"]
+    changed(new_pod, containers=[{**container, "resources": more}])
+    (status,) = new_pod["status"]["containerStatuses"]
     assert (status["resources"], status["allocatedResources"]) == (more, more["requests"])
     assert status["restartCount"] == restarts
 
 
 def test_ephemeral_containers_start_once_and_end_with_the_pod() -> None:
-    made = pod()
-    stages_passed(made)
-    changed(made, ephemeralContainers=[{"name": "e", "image": "busybox"}])
-    (status,) = made["status"]["ephemeralContainerStatuses"]
+    new_pod = pod()
+    stages_passed(new_pod)
+    changed(new_pod, ephemeralContainers=[{"name": "e", "image": "busybox"}])
+    (status,) = new_pod["status"]["ephemeralContainerStatuses"]
     assert (status["ready"], status["state"]) == (False, {"running": {"startedAt": "2026-01-02T04:04:05Z"}})
-    changed(made, ephemeralContainers=[{"name": "e", "image": "busybox"}, {"name": "f", "image": "busybox"}])
-    assert made["status"]["ephemeralContainerStatuses"][0] == status
-    made["metadata"]["deletionTimestamp"] = "2026-01-02T05:04:05Z"
-    assert [name for name, _ in stages_passed(made)] == ["pod-stop", "pod-delete"]
-    assert all("terminated" in each["state"] for each in made["status"]["ephemeralContainerStatuses"])
+    changed(new_pod, ephemeralContainers=[{"name": "e", "image": "busybox"}, {"name": "f", "image": "busybox"}])
+    assert new_pod["status"]["ephemeralContainerStatuses"][0] == status
+    new_pod["metadata"]["deletionTimestamp"] = "2026-01-02T05:04:05Z"
+    assert [name for name, _ in stages_passed(new_pod)] == ["pod-stop", "pod-delete"]
+    assert all(
+        "terminated" in ephemeral_container_status["state"]
+        for ephemeral_container_status in new_pod["status"]["ephemeralContainerStatuses"]
+    )
 
 
 def test_status_without_generation_is_unchanged() -> None:
-    made = pod(status={"phase": "Running"}, metadata={"generation": 7})
-    assert stages_passed(made) == []
+    new_pod = pod(status={"phase": "Running"}, metadata={"generation": 7})
+    assert stages_passed(new_pod) == []
 
 
 def test_deleted_pod_terminates_and_is_removed() -> None:
-    made = pod(metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}, status={"phase": "Running"})
-    assert [name for name, _ in stages_passed(made)] == ["pod-stop", "pod-delete"]
+    new_pod = pod(metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}, status={"phase": "Running"})
+    assert [name for name, _ in stages_passed(new_pod)] == ["pod-stop", "pod-delete"]
 
 
 def test_unchanged_conditions_keep_their_transition_time() -> None:
-    made = pod(metadata={"annotations": {UNREADY_AFTER: "3600"}})
-    stages_passed(made, limit=2)
-    times = {each["type"]: each["lastTransitionTime"] for each in made["status"]["conditions"]}
+    new_pod = pod(metadata={"annotations": {UNREADY_AFTER: "3600"}})
+    stages_passed(new_pod, limit=2)
+    times = {condition["type"]: condition["lastTransitionTime"] for condition in new_pod["status"]["conditions"]}
     assert times.pop("Ready") == times.pop("ContainersReady") == "2026-01-02T04:04:05Z"
     assert times == dict.fromkeys(("PodReadyToStartContainers", "Initialized"), "2026-01-02T03:04:05Z")
 
@@ -223,7 +234,7 @@ def test_stages_are_chosen_by_weight() -> None:
     dice = Random(3)
     stages = [stage("never", 0), stage("often", 9), stage("seldom", 1)]
     chosen = [choose(stages, {}, now=NOW, dice=dice) for _ in range(500)]
-    names = [each.name for each in chosen if each is not None]
+    names = [item.name for item in chosen if item is not None]
     assert names.count("never") == 0
     assert 420 < names.count("often") < 480
 
@@ -239,7 +250,7 @@ def test_delays_are_within_their_bounds() -> None:
 
 
 def test_optional_references_are_not_required() -> None:
-    made = pod(
+    new_pod = pod(
         volumes=[
             {"name": "a", "secret": {"secretName": "s"}},
             {"name": "b", "configMap": {"name": "m", "optional": True}},
@@ -247,7 +258,7 @@ def test_optional_references_are_not_required() -> None:
         ],
         containers=[{"name": "c", "env": [{"name": "E", "valueFrom": {"secretKeyRef": {"name": "t", "key": "k"}}}]}],
     )
-    assert list(references(made)) == [("Secret", "s"), ("ConfigMap", "n"), ("Secret", "t")]
+    assert list(references(new_pod)) == [("Secret", "s"), ("ConfigMap", "n"), ("Secret", "t")]
 
 
 def test_addresses_are_unique_and_reused_late() -> None:
@@ -271,15 +282,17 @@ def test_nodes_declare_features_unless_a_user_has_set_them() -> None:
     declared = new_node(NodeTemplate(), "n", ip="172.16.0.1", now=NOW)["status"]["declaredFeatures"]
     assert "InPlacePodVerticalScalingInitContainers" in declared
     assert declared == sorted(declared)  # required by the API
-    known = {"declaredFeatures": ["Mine"]}
-    assert new_status(NodeTemplate(), "n", ip="172.16.0.1", now=NOW, previous=known)["declaredFeatures"] == ["Mine"]
+    existing = {"declaredFeatures": ["Mine"]}
+    assert new_status(NodeTemplate(), "n", ip="172.16.0.1", now=NOW, previous=existing)["declaredFeatures"] == ["Mine"]
 
 
 def test_node_status_set_by_a_user_is_preserved() -> None:
     pressed = [{"type": "MemoryPressure", "status": "True", "reason": "Mine"}, {"type": "Ready", "status": "Unknown"}]
-    found = {each["type"]: each for each in refresh_conditions(pressed, now=NOW)}
-    assert found["MemoryPressure"]["status"] == "True"
-    assert found["Ready"]["status"] == "True"
+    by_key = {
+        refresh_condition["type"]: refresh_condition for refresh_condition in refresh_conditions(pressed, now=NOW)
+    }
+    assert by_key["MemoryPressure"]["status"] == "True"
+    assert by_key["Ready"]["status"] == "True"
 
 
 @pytest.mark.parametrize(
@@ -309,8 +322,8 @@ def test_templates_define_count_and_names(tmp_path: Any) -> None:
     file.write_text("nodes:\n- {name: 'big-{n}', count: 2, capacity: {cpu: '64'}}\n- {name: small}\n")
     options = NodesOptions(nodes=1, node_template=file)
     assert list(options.templates()) == ["big-0", "big-1", "small-0"]
-    made = new_node(options.templates()["big-1"], "big-1", ip="1.2.3.4", now=NOW)
-    assert made["status"]["allocatable"]["cpu"] == "64"
+    node = new_node(options.templates()["big-1"], "big-1", ip="1.2.3.4", now=NOW)
+    assert node["status"]["allocatable"]["cpu"] == "64"
     with pytest.raises(TemplateError, match='--stages: "x" is neither a file'):
         msgspec.structs.replace(options, stages="x").pod_stages()
     file.write_text("nodes: [{name: twin}, {name: twin}]")
@@ -324,7 +337,7 @@ def test_templates_define_count_and_names(tmp_path: Any) -> None:
 async def test_node_is_registered_with_heartbeats_and_runs_pods() -> None:
     async with cluster() as world:
         node = await world.client.get(NODES, "node-0")
-        assert {each["type"]: each["status"] for each in node["status"]["conditions"]}["Ready"] == "True"
+        assert {condition["type"]: condition["status"] for condition in node["status"]["conditions"]}["Ready"] == "True"
         leases = tree("coordination.k8s.io/v1", "Lease")
         first = await world.client.get(leases, "node-0", namespace="kube-node-lease")
         await world.pod("p")
@@ -346,7 +359,7 @@ async def test_nodes_have_kubelet_endpoint_and_dials_pods_annotation() -> None:
             node = await world.client.get(NODES, name)
             assert kubelet.is_set_on(node)
             assert node["metadata"]["annotations"] == {FAKE: "fake", DIALS_PODS: "true"}
-            types = [each["type"] for each in node["status"]["addresses"]]
+            types = [address["type"] for address in node["status"]["addresses"]]
             assert sorted(types) == ["Hostname", "InternalIP"]
 
 
@@ -355,9 +368,9 @@ async def test_pod_waits_for_its_config_map() -> None:
         volumes = [{"name": "v", "configMap": {"name": "m"}}]
         await world.pod("p", volumes=volumes)
         await world.settle()
-        found = await world.client.get(PODS, "p", namespace="default")
-        assert found["status"]["phase"] == "Pending"
-        waiting = found["status"]["containerStatuses"][0]["state"]["waiting"]
+        obj = await world.client.get(PODS, "p", namespace="default")
+        assert obj["status"]["phase"] == "Pending"
+        waiting = obj["status"]["containerStatuses"][0]["state"]["waiting"]
         assert waiting == {"reason": "CreateContainerConfigError", "message": 'configmap "m" not found'}
         await world.client.create(
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "default"}}

@@ -32,14 +32,14 @@ def test_pod_requests_take_the_larger_of_containers_and_init_steps() -> None:
         return {"name": "x", "resources": {"requests": {"cpu": cpu}}, **rest}
 
     sidecar = container("100m", restartPolicy="Always")
-    made = pod("p", initContainers=[sidecar, container("1500m")], containers=[container("1"), container("250m")])
-    assert pod_requests(made) == {"cpu": 1600}
+    new_pod = pod("p", initContainers=[sidecar, container("1500m")], containers=[container("1"), container("250m")])
+    assert pod_requests(new_pod) == {"cpu": 1600}
     assert pod_requests(pod("p", initContainers=[sidecar], containers=[container("1")])) == {"cpu": 1100}
 
 
 def test_pod_requests_prefer_pod_level_and_add_overhead() -> None:
-    made = pod("p", cpu="2", resources={"requests": {"cpu": "500m"}}, overhead={"cpu": "50m"})
-    assert pod_requests(made) == {"cpu": 550}
+    new_pod = pod("p", cpu="2", resources={"requests": {"cpu": "500m"}}, overhead={"cpu": "50m"})
+    assert pod_requests(new_pod) == {"cpu": 550}
 
 
 def test_pod_nonzero_requests_default_without_requests() -> None:
@@ -118,8 +118,8 @@ def test_large_cluster_search_stops_early_and_rotates() -> None:
     first, second = world.schedule_one(), world.schedule_one()
     assert isinstance(first, Placed)
     assert isinstance(second, Placed)
-    found = world.core.cycle.schedule(PodInfo(pod("c")), world.core.profiles["default-scheduler"])
-    assert found.feasible == 500 * 46 // 100
+    result = world.core.cycle.schedule(PodInfo(pod("c")), world.core.profiles["default-scheduler"])
+    assert result.feasible == 500 * 46 // 100
 
 
 def test_snapshot_interleaves_zones() -> None:
@@ -140,11 +140,11 @@ def test_pods_are_scheduled_by_priority_then_age() -> None:
 
 def test_gated_pod_is_scheduled_after_its_last_gate_is_removed() -> None:
     world = World(node("n"))
-    made = pod("p", schedulingGates=[{"name": "a"}])
-    world.add(made)
+    new_pod = pod("p", schedulingGates=[{"name": "a"}])
+    world.add(new_pod)
     assert world.schedule_one() is None
-    made.spec.schedulingGates = None
-    world.add(made)
+    new_pod.spec.schedulingGates = None
+    world.add(new_pod)
     assert isinstance(world.schedule_one(), Placed)
 
 
@@ -230,15 +230,15 @@ def test_node_requested_equals_the_sum_of_its_pods(moves: list[tuple[int, int, b
     uids: dict[int, str] = {}
     for number, where, stays in moves:
         if stays:
-            made = pod(f"p{number}", cpu=f"{dice.randrange(1, 9)}00m")
-            made.metadata.uid = uids.setdefault(number, f"u{number}")
-            world.running(f"n{where}", made)
+            new_pod = pod(f"p{number}", cpu=f"{dice.randrange(1, 9)}00m")
+            new_pod.metadata.uid = uids.setdefault(number, f"u{number}")
+            world.running(f"n{where}", new_pod)
         else:
             world.core.remove_deleted_pod(uids.get(number, ""))
     for info in world.core.cluster.infos.values():
         fresh = NodeInfo(info.name)
-        for each in info.pods.values():
-            fresh.add(each)
+        for item in info.pods.values():
+            fresh.add(item)
         assert {name: value for name, value in info.requested.items() if value} == fresh.requested
         assert info.nonzero_requested == fresh.nonzero_requested
 

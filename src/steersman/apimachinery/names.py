@@ -6,8 +6,9 @@ Every ``check_*`` returns the error messages, an empty tuple if the value is val
 from __future__ import annotations
 
 import re
-from functools import wraps
 from typing import TYPE_CHECKING, Final, Protocol
+
+from steersman.apimachinery.text_cache import text_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -123,28 +124,9 @@ _LOWERCASE_LETTER: Final = re.compile("[a-z]")
 _PRINTABLE_BUT_EQUALS: Final = re.compile("[ -<>-~]+")
 
 
-#: Bounds of a check's cache: values, which are all dropped when there are too many, and characters of one.
+#: Bounds of the caches of checks of recurring values: label keys of a workload's objects, namespaces.
 _CACHED_MAX: Final = 4096
 _CACHED_LENGTH_MAX: Final = 512
-
-
-def _cached(check: Callable[[str], Faults]) -> Callable[[str], Faults]:
-    """Cache the results of a check for recurring values: label keys of a workload's objects, namespaces."""
-    faults_by_name: dict[str, Faults] = {}
-    get = faults_by_name.get
-
-    @wraps(check)
-    def cached_check(value: str) -> Faults:
-        faults = get(value)
-        if faults is None:
-            faults = check(value)
-            if len(value) <= _CACHED_LENGTH_MAX:
-                if len(faults_by_name) >= _CACHED_MAX:
-                    faults_by_name.clear()
-                faults_by_name[value] = faults
-        return faults
-
-    return cached_check
 
 
 def _longer(value: str, length: int) -> bool:
@@ -161,7 +143,7 @@ def is_dns1123_label(value: str) -> bool:
     return len(value) <= LABEL_MAX_BYTES and _DNS1123_LABEL.matches(value)
 
 
-@_cached
+@text_cache(_CACHED_MAX, length_max=_CACHED_LENGTH_MAX)
 def check_dns1123_label(value: str) -> Faults:
     """Validate a DNS label (RFC 1123): namespaces and most names that become host names."""
     faults = _length(value, LABEL_MAX_BYTES)
@@ -194,7 +176,7 @@ def check_wildcard_dns1123_subdomain(value: str) -> Faults:
     return _length(value, SUBDOMAIN_MAX_BYTES) + _WILDCARD_SUBDOMAIN(value)
 
 
-@_cached
+@text_cache(_CACHED_MAX, length_max=_CACHED_LENGTH_MAX)
 def check_qualified_name(value: str) -> Faults:
     """Validate ``name`` or ``example.com/name``: keys of labels and annotations, finalizers, taints, resources."""
     prefix, slash, name = value.rpartition("/")
@@ -213,7 +195,7 @@ def check_qualified_name(value: str) -> Faults:
     return (*faults, *_NAME_PART(name))
 
 
-@_cached
+@text_cache(_CACHED_MAX, length_max=_CACHED_LENGTH_MAX)
 def check_label_value(value: str) -> Faults:
     """Validate a label value; may be empty."""
     return _length(value, LABEL_MAX_BYTES, "bytes") + _LABEL_VALUE(value)
@@ -224,7 +206,7 @@ def check_c_identifier(value: str) -> Faults:
     return _C_IDENTIFIER(value)
 
 
-@_cached
+@text_cache(_CACHED_MAX, length_max=_CACHED_LENGTH_MAX)
 def check_config_map_key(value: str) -> Faults:
     """Validate a key of a ConfigMap or Secret, which is also a file name."""
     return _length(value, SUBDOMAIN_MAX_BYTES) + _CONFIG_KEY(value) + _directory_faults(value)

@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def text_cache(entries_max: int, *, length_max: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
-    """Cache results for texts of up to ``length_max`` characters; longer ones are computed each time."""
+    """Cache results for texts of up to ``length_max`` characters; longer ones, and results of None, are computed each time.
+
+    A full cache is cleared, which is cheaper than keeping an LRU order.
+    """
 
     def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
-        cached = lru_cache(maxsize=entries_max)(function)
+        results: dict[str, T] = {}
+        get = results.get
 
         @wraps(function)
         def of_text(text: str, /) -> T:
-            return cached(text) if len(text) <= length_max else function(text)
-
-        return of_text
-
-    return decorate
-
-
-def text_and_options_cache(
-    entries_max: int, *, length_max: int
-) -> Callable[[Callable[Concatenate[str, P], T]], Callable[Concatenate[str, P], T]]:
-    """``text_cache`` for functions with further arguments, which must be hashable and small."""
-
-    def decorate(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
-        cached = lru_cache(maxsize=entries_max)(function)
-
-        @wraps(function)
-        def of_text(text: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            if len(text) > length_max:
-                return function(text, *args, **kwargs)
-            return cached(text, *args, **kwargs)  # type: ignore[arg-type]  # hashable, as the contract says
+            result = get(text)
+            if result is None:
+                result = function(text)
+                if len(text) <= length_max:
+                    if len(results) >= entries_max:
+                        results.clear()
+                    results[text] = result
+            return result
 
         return of_text
 

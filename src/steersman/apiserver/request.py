@@ -48,9 +48,9 @@ class Annotations:
         """Add an annotation, if at least ``level`` is recorded. Existing annotations are kept."""
         if self.level < level:
             return
-        kept = self.values.setdefault(key, value)
-        if kept != value:
-            _log.warning("the audit annotation %s is %r already, not %r", key, kept, value)
+        recorded = self.values.setdefault(key, value)
+        if recorded != value:
+            _log.warning("the audit annotation %s is %r already, not %r", key, recorded, value)
 
 
 #: Total size of a response's warnings in characters, above which each is cut to ``_WARNING_MAX``.
@@ -98,7 +98,7 @@ class WarningRecorder:
             self._written += len(text)
         else:
             self._is_truncating = True
-            self._written = sum(min(len(each), _WARNING_MAX) for each in self._texts)
+            self._written = sum(min(len(warning), _WARNING_MAX) for warning in self._texts)
 
     def add_all(self, texts: Iterable[str]) -> None:
         """Record warnings while there is space; further ``texts`` are not computed."""

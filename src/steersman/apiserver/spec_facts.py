@@ -67,9 +67,9 @@ class SpecFacts:
 
     def texts_for(self, reason: Hashable, compute: Callable[[], Iterable[str]]) -> tuple[str, ...]:
         """Return the cached texts for ``reason``, else compute them; they are cached if they hold for all equal specs."""
-        known = self.texts.get(reason)
-        if known is not None:
-            return known
+        cached = self.texts.get(reason)
+        if cached is not None:
+            return cached
         result = tuple(compute())
         is_about_all = not any(TOKEN_VOLUME_PREFIX in text for text in result)
         if is_about_all and sum(map(len, result)) <= _CHARACTERS_MAX and len(self.texts) < _TEXTS_MAX:

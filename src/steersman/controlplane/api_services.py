@@ -18,7 +18,7 @@ from steersman.schema.resources import table
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.discovery.catalog import Catalog
-    from steersman.apiserver.generic.registry import Kept
+    from steersman.apiserver.generic.registry import StoredResource
     from steersman.apiserver.server.loopback import Loopback
     from steersman.asynckit.clock import Clock
 
@@ -75,7 +75,7 @@ class _Bell:
 class APIServices:
     """Creates, repairs and deletes the objects: ``sync`` once at the start, ``run`` as a task from then on."""
 
-    def __init__(self, client: Loopback, catalog: Catalog, *, stored: Kept, clock: Clock) -> None:
+    def __init__(self, client: Loopback, catalog: Catalog, *, stored: StoredResource, clock: Clock) -> None:
         self._client = client
         self._catalog = catalog
         self._stored = stored

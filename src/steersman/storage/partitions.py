@@ -53,7 +53,7 @@ class PartitionedStore:
         return self._default
 
     def _part_of_prefix(self, prefix: str) -> Store:
-        inside = [each for each in self._by_prefix if each.startswith(prefix) and each != prefix]
+        inside = [candidate for candidate in self._by_prefix if candidate.startswith(prefix) and candidate != prefix]
         if inside:
             raise ValueError(f"{prefix} is kept in several stores")
         return self.part(prefix)

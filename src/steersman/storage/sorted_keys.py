@@ -22,10 +22,10 @@ class SortedKeys:
     def __init__(self, keys: list[str] | None = None, *, chunk_max: int = _CHUNK_MAX) -> None:
         """``keys`` must be sorted and distinct."""
         self._chunk_max = chunk_max
-        given = [] if keys is None else keys
+        initial = [] if keys is None else keys
         half = chunk_max // 2
         #: Chunks are not empty, except for a single one.
-        self._chunks: list[list[str]] = [given[at : at + half] for at in range(0, len(given), half)] or [[]]
+        self._chunks: list[list[str]] = [initial[at : at + half] for at in range(0, len(initial), half)] or [[]]
         #: Lower bound of each chunk; all keys of earlier chunks are less.
         self._bounds: list[str] = ["", *[chunk[0] for chunk in self._chunks[1:]]]
 
@@ -59,11 +59,11 @@ class SortedKeys:
         begin = bisect_left(self._chunks[first], low)
         if first == last:
             return chunk[begin:end]
-        found = self._chunks[first][begin:]
+        result = self._chunks[first][begin:]
         for at in range(first + 1, last):
-            found += self._chunks[at]
-        found += chunk[:end]
-        return found
+            result += self._chunks[at]
+        result += chunk[:end]
+        return result
 
     def _split(self, at: int, key: str) -> None:
         """Split a chunk that ``key`` made too long: into halves, or at the very end into the chunk and a new one."""

@@ -91,8 +91,8 @@ async def _begin(destination: Store, digest: str) -> None:
         if record.value.decode(errors="replace") != digest:
             raise TransferError("the destination holds part of a transfer of other data; empty it first")
         return
-    found = await destination.range(ROOT, keys_only=True)
-    others = [kv.key for kv in found.kvs if not kv.key.startswith(_TEMPORARY)]
+    existing = await destination.range(ROOT, keys_only=True)
+    others = [kv.key for kv in existing.kvs if not kv.key.startswith(_TEMPORARY)]
     if others:
         raise TransferError(f"the destination holds {len(others)} objects already, the first is {others[0]}")
     await destination.txn([Put(RECORD_KEY, digest.encode(), expected=0)])
@@ -109,8 +109,8 @@ async def digest_of(store: Store, transform: Transform = _same) -> str:
 
 
 async def _keys(store: Store) -> set[str]:
-    found = await store.range(ROOT, keys_only=True)
-    return {kv.key for kv in found.kvs if not kv.key.startswith(_TEMPORARY)}
+    existing = await store.range(ROOT, keys_only=True)
+    return {kv.key for kv in existing.kvs if not kv.key.startswith(_TEMPORARY)}
 
 
 def objects_of(store: Store) -> AsyncIterator[KeyValue]:

@@ -43,8 +43,8 @@ class FaultPlan:
         self._only = only
         self._requests: list[Fault] = []
         self._watches: list[Fault] = []
-        for each in faults:
-            fields = dict(each)
+        for fault in faults:
+            fields = dict(fault)
             if fields.pop(CUT_WATCHES, False):
                 if "respond" in fields:
                     raise FaultError(f"respond: a fault of {CUT_WATCHES} has no response")
@@ -112,7 +112,7 @@ async def reduce_faults(
         size = max(1, len(current) // parts)
         chunks = [current[at : at + size] for at in range(0, len(current), size)]
         for chunk in chunks:
-            rest = [each for each in current if each not in chunk]
+            rest = [fault for fault in current if fault not in chunk]
             if runs >= runs_max:
                 return current
             runs += 1

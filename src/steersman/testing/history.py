@@ -161,7 +161,9 @@ class ObjectHistory:
         """Return the changed fields of a revision; empty if it is not kept."""
         for change in reversed(self._changes):
             if change.revision == revision:
-                return next((each.diff for each in self._versions(change.key) if each.revision == revision), [])
+                return next(
+                    (version.diff for version in self._versions(change.key) if version.revision == revision), []
+                )
             if change.revision < revision:
                 break
         return []
@@ -205,8 +207,8 @@ def _manager_of(after: dict[str, Any] | None, before: dict[str, Any] | None) -> 
     if after is None:
         return ""
     old = [] if before is None else before["metadata"].get("managedFields") or []
-    changed = [each for each in after["metadata"].get("managedFields") or [] if each not in old]
-    newest = max(changed, key=lambda each: each.get("time") or "", default=None)
+    changed = [entry for entry in after["metadata"].get("managedFields") or [] if entry not in old]
+    newest = max(changed, key=lambda entry: entry.get("time") or "", default=None)
     return "" if newest is None else newest.get("manager", "")
 
 

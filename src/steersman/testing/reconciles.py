@@ -106,18 +106,18 @@ class ReconcileTrace:
         by_key: dict[tuple[str, str], list[Reconcile]] = {}
         for record in self._records:
             by_key.setdefault((record.controller, record.key), []).append(record)
-        found = []
+        loops = []
         for (controller, key), records in by_key.items():
             for at in range(len(records) - count + 1):
                 span = records[at + count - 1].time - records[at].time
                 if span <= seconds:
-                    inside = [each for each in records if 0 <= each.time - records[at].time <= seconds]
+                    inside = [other for other in records if 0 <= other.time - records[at].time <= seconds]
                     causes = tuple(
-                        cause for cause, _ in Counter(each.cause for each in inside).most_common(_CAUSES_SHOWN)
+                        cause for cause, _ in Counter(other.cause for other in inside).most_common(_CAUSES_SHOWN)
                     )
-                    found.append(HotLoop(controller, key, len(inside), seconds, causes))
+                    loops.append(HotLoop(controller, key, len(inside), seconds, causes))
                     break
-        return found
+        return loops
 
     def report(self, since: int) -> list[str]:
         """Return lines about queues that are not empty, running reconciles, and the keys reconciled most."""
@@ -128,9 +128,9 @@ class ReconcileTrace:
         ]
         lines += [f"running: {controller} {key}" for controller, key in self._running]
         records = self.since(since)
-        counts = Counter((each.controller, each.key) for each in records)
+        counts = Counter((record.controller, record.key) for record in records)
         for (controller, key), count in counts.most_common(10):
-            last = next(each for each in reversed(records) if (each.controller, each.key) == (controller, key))
+            last = next(record for record in reversed(records) if (record.controller, record.key) == (controller, key))
             line = f"{controller} reconciled {key} {count} times, last because of {last.cause}: {last.result}"
             lines.append(f"{line}, {last.error}" if last.error else line)
         return lines

@@ -185,7 +185,7 @@ def _message(
     node = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0] or f"{test.__module__}.{test.__qualname__}"
     lines = [f"seed {seed} fails: {error}", f'repeat it with: {SEED_VARIABLE}={seed} python -m pytest "{node}"']
     if fewest:
-        lines += [f"the fewest of {injected} faults that make it fail:", *(f"  {each}" for each in fewest)]
+        lines += [f"the fewest of {injected} faults that make it fail:", *(f"  {fault}" for fault in fewest)]
     else:
         lines.append("it fails without any fault")
     return "\n".join(lines)

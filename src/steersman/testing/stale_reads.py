@@ -91,8 +91,8 @@ def exact_query(query: bytes, revision: int) -> bytes:
     dropped = ("resourceVersion", "resourceVersionMatch")
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     is_any = ("resourceVersion", "0") in pairs
-    kept = [(name, value) for name, value in pairs if name not in dropped and not (is_any and name == "limit")]
-    return urlencode([*kept, ("resourceVersion", str(revision)), ("resourceVersionMatch", EXACT)]).encode()
+    parameters = [(name, value) for name, value in pairs if name not in dropped and not (is_any and name == "limit")]
+    return urlencode([*parameters, ("resourceVersion", str(revision)), ("resourceVersionMatch", EXACT)]).encode()
 
 
 async def earlier_response(registry: Registry, request: Request, response: Response, revision: int) -> Response:

@@ -76,10 +76,10 @@ def is_resource_match(pattern: str, resource: str, subresource: str) -> bool:
 
     Without a subresource in the pattern all of them match.
     """
-    wanted, _, wanted_subresource = pattern.partition("/")
-    if wanted_subresource and not fnmatchcase(subresource, wanted_subresource):
+    resource_pattern, _, subresource_pattern = pattern.partition("/")
+    if subresource_pattern and not fnmatchcase(subresource, subresource_pattern):
         return False
-    return fnmatchcase(resource, wanted) or fnmatchcase(resource.partition(".")[0], wanted)
+    return fnmatchcase(resource, resource_pattern) or fnmatchcase(resource.partition(".")[0], resource_pattern)
 
 
 def check_patterns(*, verb: str = "", resource: str = "") -> None:

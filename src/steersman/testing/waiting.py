@@ -37,8 +37,8 @@ def read_condition(text: str) -> Callable[[dict[str, Any] | None], bool]:
     if text == "create":
         return lambda obj: obj is not None
     if match := _CONDITION.fullmatch(text):
-        wanted, status = match["type"].lower(), (match["status"] or "True").lower()
-        return lambda obj: obj is not None and _status_of(obj, wanted) == status
+        condition_type, status = match["type"].lower(), (match["status"] or "True").lower()
+        return lambda obj: obj is not None and _status_of(obj, condition_type) == status
     if match := _PATH.fullmatch(text):
         path, value = match["path"], match["value"]
         return lambda obj: obj is not None and _has(obj, path, value)
@@ -47,11 +47,11 @@ def read_condition(text: str) -> Callable[[dict[str, Any] | None], bool]:
     )
 
 
-def _status_of(obj: dict[str, Any], wanted: str) -> str:
+def _status_of(obj: dict[str, Any], condition_type: str) -> str:
     """Return the status of a condition, in lower case; empty if it is older than the spec, as for ``kubectl wait``."""
     status = obj.get("status") or {}
     for condition in status.get("conditions") or ():
-        if condition.get("type", "").lower() == wanted:
+        if condition.get("type", "").lower() == condition_type:
             generation = obj["metadata"].get("generation") or 0
             observed = condition.get("observedGeneration") or status.get("observedGeneration") or generation
             return condition.get("status", "").lower() if observed >= generation else ""

@@ -70,7 +70,7 @@ class Waits:
     def _has_outside_work(self) -> bool:
         """Report whether a request waits for another process, or a client from outside may still react to an event."""
         now, app = self._real.monotonic(), self._observation.app
-        if any(not each.is_held and now - each.started < IN_FLIGHT_SECONDS for each in app.in_flight):
+        if any(not request.is_held and now - request.started < IN_FLIGHT_SECONDS for request in app.in_flight):
             return True
         if app.latest_outside == self._quiet_since:
             return False
@@ -115,18 +115,18 @@ class Waits:
         """Return the object once it has the condition; empty if it is deleted. Raises ``WaitError`` with its history."""
         is_met = read_condition(condition)
         ref = read_reference(reference, self._catalog(), namespace=namespace)
-        found: dict[str, Any] | None = None
+        latest: dict[str, Any] | None = None
 
         async def check() -> bool:
-            nonlocal found
+            nonlocal latest
             kv = await self._store.get(ref.key)
-            found = None if kv is None else decode(kv.value, kv.mod_revision)
-            return is_met(found)
+            latest = None if kv is None else decode(kv.value, kv.mod_revision)
+            return is_met(latest)
 
         if not await self._until(check, timeout_seconds):
             versions = self._observation.describe_versions(ref.key)
             raise WaitError(f"{ref} has not reached {condition} within {timeout_seconds:g} seconds:\n{versions}")
-        return found or {}
+        return latest or {}
 
     async def eventually(self, predicate: Callable[[], Any], *, timeout_seconds: float) -> Any:
         """Return the first true result of ``predicate``, which may be a coroutine function. Raises ``WaitError``.

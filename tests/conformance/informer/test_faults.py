@@ -57,18 +57,18 @@ class Writer:
 
     async def write(self):
         name = self._dice.choice(NAMES)
-        known = self._objects.get(name)
+        existing = self._objects.get(name)
         self._count += 1
         data = {"count": str(self._count)}
-        if known is None:
-            made = ConfigMap(metadata=ObjectMeta(name=name, labels={"app": "test"}), data=data)
-            self._objects[name] = await self._client.create(made)
+        if existing is None:
+            config_map = ConfigMap(metadata=ObjectMeta(name=name, labels={"app": "test"}), data=data)
+            self._objects[name] = await self._client.create(config_map)
         elif self._dice.random() < 0.4:
             await self._client.delete_object(self._objects.pop(name))
         else:
-            known.data = data
-            known.metadata.labels = {"app": self._dice.choice(["test", "other"])}
-            self._objects[name] = await self._client.update(known)
+            existing.data = data
+            existing.metadata.labels = {"app": self._dice.choice(["test", "other"])}
+            self._objects[name] = await self._client.update(existing)
 
 
 async def run(options, selector, *, clock, dice, server):

@@ -64,13 +64,13 @@ def test_every_field_of_the_schema_has_a_number(definition):
 @pytest.mark.parametrize("definition", TOP_LEVEL)
 def test_numbered_fields_have_the_types_of_the_schema(definition):
     for field in all_fields(definition):
-        known = struct(definition).fields.get(field.json_name)
-        if known is not None:
+        field_type = struct(definition).fields.get(field.json_name)
+        if field_type is not None:
             named_slice = field.type == "strings"  # a message in protobuf, a list in JSON
-            inner = known.type.value if isinstance(known.type, MapOf) else known.type
-            assert field.is_map == isinstance(known.type, MapOf)
+            inner = field_type.type.value if isinstance(field_type.type, MapOf) else field_type.type
+            assert field.is_map == isinstance(field_type.type, MapOf)
             assert field.is_list == (isinstance(inner, ListOf) and not named_slice)
-            assert field.message == message_of(known.type)
+            assert field.message == message_of(field_type.type)
 
 
 def message_of(type_: Type) -> str:

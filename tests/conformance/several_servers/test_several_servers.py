@@ -182,8 +182,8 @@ async def test_service_addresses_and_node_ports_are_given_once(three):
         assert status == 201, answer
         return answer["spec"]["clusterIP"], answer["spec"]["ports"][0]["nodePort"]
 
-    given = await asyncio.gather(*(create(three[n % 3], f"s{n}") for n in range(24)))
-    assert len({ip for ip, _ in given}) == len({port for _, port in given}) == 24
+    services = await asyncio.gather(*(create(three[n % 3], f"s{n}") for n in range(24)))
+    assert len({ip for ip, _ in services}) == len({port for _, port in services}) == 24
 
 
 async def test_custom_resource_defined_at_one_server_is_served_by_the_others(three):

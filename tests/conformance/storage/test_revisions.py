@@ -7,7 +7,7 @@ import asyncio
 from steersman.storage.store import Put
 
 
-async def test_reached_is_true_at_once_for_a_revision_that_has_come(store):
+async def test_reached_is_true_for_a_past_revision(store):
     revision = await store.txn([Put("/a", b"1")])
     assert await store.reached(revision, seconds=0.05)
 
@@ -29,7 +29,7 @@ async def test_reached_is_false_after_its_time(store, clock):
     assert not await waiting
 
 
-async def test_current_revision_comes_after_the_events_up_to_it(store, recorder):
+async def test_current_revision_follows_its_events(store, recorder):
     await store.watch("/a/", recorder, after_revision=0, on_lost=recorder.on_lost)
     for n in range(20):
         writing = asyncio.ensure_future(store.txn([Put("/a/x", b"%d" % n)]))

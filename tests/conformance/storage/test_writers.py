@@ -241,9 +241,9 @@ def acknowledged_before_kill(path, kind):
 async def test_killed_process_loses_no_acknowledged_write(open_store, path, kind):
     acknowledged = await asyncio.to_thread(acknowledged_before_kill, path, kind)
     store = await open_store(kind)
-    found = {kv.key: kv.mod_revision for kv in (await store.range("/")).kvs}
+    by_key = {kv.key: kv.mod_revision for kv in (await store.range("/")).kvs}
     assert store.revision >= max(acknowledged.values())
-    assert all(found[key] >= revision for key, revision in acknowledged.items())
+    assert all(by_key[key] >= revision for key, revision in acknowledged.items())
 
 
 async def test_health_check_names_a_failing_disk_and_recovers(open_store, path, kind):

@@ -22,8 +22,12 @@ class Files:
         self.folder = folder
         self.project = content
         self.definitions = self.write("definitions", content.definitions)
-        self.small_definitions = self.write("small", [each for each in content.definitions if not is_large(each)])
-        self.large_definitions = self.write("large", [each for each in content.definitions if is_large(each)])
+        self.small_definitions = self.write(
+            "small", [definition for definition in content.definitions if not is_large(definition)]
+        )
+        self.large_definitions = self.write(
+            "large", [definition for definition in content.definitions if is_large(definition)]
+        )
         self.objects = self.write("objects", content.objects)
         self.changed_objects = self.write("changed", content.changed_objects)
 
@@ -59,7 +63,7 @@ def clean_kubectl(kubectl: Kubectl, files: Files) -> Iterator[Kubectl]:
 def all_files(tmp_path: Path) -> Files:
     """Return the manifests of all projects together."""
     projects = [project(name) for name in PROJECTS]
-    lists = ([item for each in projects for item in each[field]] for field in (1, 2, 3))
+    lists = ([item for entry in projects for item in entry[field]] for field in (1, 2, 3))
     return Files(tmp_path, Project("all", *lists))
 
 

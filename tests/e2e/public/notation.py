@@ -245,7 +245,7 @@ def _inlined(schema: Tree) -> Tree:
     if "description" in out:
         out["description"] = re.sub(r"\s+", " ", out["description"])
     kind = schema["type"]
-    out["type"] = kind if isinstance(kind, str) else next(each for each in kind if each != "null")
+    out["type"] = kind if isinstance(kind, str) else next(item for item in kind if item != "null")
     if "properties" in schema:
         out["properties"] = {key: _inlined(value) for key, value in schema["properties"].items()}
         for value in out["properties"].values():

@@ -19,24 +19,24 @@ def items(kubectl, path):
 
 
 def versions_of(live):
-    return [each["metadata"]["resourceVersion"] for each in live]
+    return [item["metadata"]["resourceVersion"] for item in live]
 
 
-def contains(live, wanted):
+def contains(live, expected):
     """True if a live value has all that an applied one has; nulls ask for nothing."""
-    match wanted:
+    match expected:
         case dict():
             return isinstance(live, dict) and all(
-                value is None or (key in live and contains(live[key], value)) for key, value in wanted.items()
+                value is None or (key in live and contains(live[key], value)) for key, value in expected.items()
             )
         case list():
-            return isinstance(live, list) and len(live) == len(wanted) and all(map(contains, live, wanted))
-    return bool(live == wanted)
+            return isinstance(live, list) and len(live) == len(expected) and all(map(contains, live, expected))
+    return bool(live == expected)
 
 
-def assert_contain(live, wanted):
-    assert [each["metadata"]["name"] for each in live] == [each["metadata"]["name"] for each in wanted]
-    for live_object, wanted_object in zip(live, wanted, strict=True):
+def assert_contain(live, expected):
+    assert [item["metadata"]["name"] for item in live] == [item["metadata"]["name"] for item in expected]
+    for live_object, wanted_object in zip(live, expected, strict=True):
         for name in ("spec", "metadata"):
             assert contains(live_object[name], wanted_object[name]), (live_object[name], wanted_object[name])
 
@@ -83,8 +83,8 @@ def owned_by_kubectl(kubectl, path):
     live = json.loads(kubectl.run("get", "-f", path, "-o", "json", "--show-managed-fields"))
     return [
         owner["fieldsV1"]
-        for each in live.get("items", [live])
-        for owner in each["metadata"]["managedFields"]
+        for item in live.get("items", [live])
+        for owner in item["metadata"]["managedFields"]
         if (owner["manager"], owner["operation"]) == ("kubectl", "Apply")
     ]
 
@@ -104,7 +104,7 @@ def test_create_explain_and_delete(all_files, clean_kubectl_of_all):
 
 def test_client_side_apply_creates_then_finds_unchanged_then_changes(files, clean_kubectl):
     kubectl = clean_kubectl
-    small = [each for each in files.project.definitions if not is_large(each)]
+    small = [definition for definition in files.project.definitions if not is_large(definition)]
     assert verbs_of(kubectl.run("apply", "-f", files.small_definitions)) == {"created"}
     if len(small) < len(files.project.definitions):
         kubectl.run("create", "-f", files.large_definitions)
@@ -151,12 +151,12 @@ def test_server_side_apply_creates_then_changes_nothing_then_changes(files, clea
     kubectl.run("diff", "--server-side", "-f", files.changed_objects, code=1)
     assert_contain(apply(files.changed_objects), files.project.changed_objects)
     back = apply(files.objects)
-    assert [each["spec"] for each in back] == [each["spec"] for each in live]
+    assert [item["spec"] for item in back] == [item["spec"] for item in live]
 
     later = files.write("later", changed(files.project.definitions))
     live = apply(later)
     assert versions_of(apply(later)) == versions_of(live)
-    assert all(each["metadata"]["labels"] == CHANGED_LABELS for each in live)
+    assert all(item["metadata"]["labels"] == CHANGED_LABELS for item in live)
 
 
 @pytest.mark.parametrize("files", ["argo-cd"], indirect=True)
@@ -170,7 +170,7 @@ def test_server_side_apply_owns_keys_of_untyped_values_apart(files, clean_kubect
     kubectl = clean_kubectl
     kubectl.run("apply", "--server-side", "-f", files.definitions)
     establish(kubectl, files.definitions)
-    (release,) = [each for each in files.project.objects if each["kind"] == "HelmRelease"]
+    (release,) = [item for item in files.project.objects if item["kind"] == "HelmRelease"]
     other = {key: release[key] for key in ("apiVersion", "kind", "metadata")} | {
         "spec": {**release["spec"], "values": {"image": {"pullPolicy": "Always"}, "sidecar": [1]}}
     }
@@ -185,6 +185,6 @@ def test_server_side_apply_owns_keys_of_untyped_values_apart(files, clean_kubect
 
 
 def test_suite_holds_ten_projects_and_a_schema_of_more_than_500_kb():
-    sizes = [len(json.dumps(each)) for name in PROJECTS for each in project(name).definitions]
+    sizes = [len(json.dumps(definition)) for name in PROJECTS for definition in project(name).definitions]
     assert len(PROJECTS) >= 10
     assert max(sizes) > 500_000

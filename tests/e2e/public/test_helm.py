@@ -73,7 +73,9 @@ def chart(tmp_path: Path) -> Path:
 
 def applied_fields(obj: dict[str, Any]) -> dict[str, Any]:
     """Return what Helm owns by server-side apply; its field manager is named after the running program."""
-    (owner,) = [each for each in obj["metadata"]["managedFields"] if each["operation"] == "Apply"]
+    (owner,) = [
+        managed_entry for managed_entry in obj["metadata"]["managedFields"] if managed_entry["operation"] == "Apply"
+    ]
     return owner["fieldsV1"]
 
 

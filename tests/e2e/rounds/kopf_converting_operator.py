@@ -27,9 +27,9 @@ def converted(obj: dict[str, Any], api_version: str) -> dict[str, Any]:
 
 async def convert(request: web.Request) -> web.Response:
     review = await request.json()
-    asked = review.pop("request")
-    objects = [converted(each, asked["desiredAPIVersion"]) for each in asked["objects"]]
-    response = {"uid": asked["uid"], "result": {"status": "Success"}, "convertedObjects": objects}
+    requested = review.pop("request")
+    objects = [converted(item, requested["desiredAPIVersion"]) for item in requested["objects"]]
+    response = {"uid": requested["uid"], "result": {"status": "Success"}, "convertedObjects": objects}
     return web.json_response({**review, "response": response})
 
 

@@ -10,8 +10,8 @@ from kr8s.asyncio.objects import ConfigMap
 
 async def main(kubeconfig: str, namespace: str) -> None:
     api = await kr8s.asyncio.api(kubeconfig=kubeconfig, namespace=namespace)
-    made = await ConfigMap({"metadata": {"name": "a", "namespace": namespace}, "data": {"k": "1"}}, api=api)
-    await made.create()
+    config_map = await ConfigMap({"metadata": {"name": "a", "namespace": namespace}, "data": {"k": "1"}}, api=api)
+    await config_map.create()
     listed = [item.name async for item in api.get("configmaps", namespace=namespace)]
     events = []
     seen = asyncio.Event()
@@ -26,8 +26,8 @@ async def main(kubeconfig: str, namespace: str) -> None:
     async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
         tasks.create_task(follow())
         await seen.wait()
-        await made.patch({"data": {"k": "2"}})
-        await made.delete()
+        await config_map.patch({"data": {"k": "2"}})
+        await config_map.delete()
     print(json.dumps({"listed": listed, "events": [e for e in events if e[0] != "ADDED"]}))
 
 

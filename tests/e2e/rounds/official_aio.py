@@ -13,12 +13,12 @@ async def main(kubeconfig: str, namespace: str) -> None:
     async with client.ApiClient(configuration) as connection:
         api = client.CoreV1Api(connection)
         body = client.V1ConfigMap(metadata=client.V1ObjectMeta(name="a"), data={"k": "1"})
-        made = await api.create_namespaced_config_map(namespace, body)
+        created = await api.create_namespaced_config_map(namespace, body)
         listed = [item.metadata.name for item in (await api.list_namespaced_config_map(namespace)).items]
         await api.patch_namespaced_config_map("a", namespace, {"data": {"k": "2"}})
         await api.delete_namespaced_config_map("a", namespace)
         events = []
-        since = made.metadata.resource_version
+        since = created.metadata.resource_version
         following = watch.Watch()
         async with following.stream(
             api.list_namespaced_config_map, namespace, resource_version=since, timeout_seconds=20

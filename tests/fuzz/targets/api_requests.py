@@ -98,10 +98,10 @@ class _Server:
             listed = (await self.api.request("GET", collection)).json()["items"]
             for item in listed:
                 await self._remove(f"{collection}/{item['metadata']['name']}", item)
-            made = await self.api.request(
+            response = await self.api.request(
                 "POST", collection, body=json.dumps({"metadata": {"name": "a"}, **body}).encode()
             )
-            assert made.code == 201, made.body
+            assert response.code == 201, response.body
 
     async def _remove(self, path: str, item: dict[str, Any]) -> None:
         if item["metadata"].get("finalizers"):

@@ -68,7 +68,7 @@ def run(data: bytes) -> None:
 def _check_objects(schema: dict[str, Any], one: Any, two: Any) -> None:
     struct = from_openapi(schema, "Widget")
     rules = ObjectRules(schema)
-    kept = []
+    accepted = []
     for tree in (one, two):
         if not isinstance(tree, dict):
             continue
@@ -80,13 +80,13 @@ def _check_objects(schema: dict[str, Any], one: Any, two: Any) -> None:
         once = encode(obj)
         again = _normalize(struct, schema, decode_json(once))
         assert encode(again) == once, (schema, tree, obj, again)
-        kept.append(obj)
-    for obj in kept:
+        accepted.append(obj)
+    for obj in accepted:
         faults = validate(schema, obj)
         assert not (faults and Acceptor(schema).accepts(obj)), (schema, obj, faults)
         list(validate_embedded(Shape(schema), obj))
         rules.validate(obj, None, faults=[fault.error for fault in faults], warn=str)
-        for old in kept:
+        for old in accepted:
             new_faults(schema, faults, obj, old)
             rules.validate(obj, old, faults=[], warn=str)
 

@@ -30,7 +30,7 @@ def _check(value: Any) -> None:
     if isinstance(value, msgspec.Struct):
         value = msgspec.structs.astuple(value)
     if isinstance(value, list | tuple):
-        for each in value:
-            _check(each)
+        for item in value:
+            _check(item)
     elif isinstance(value, int):
         assert -(2**63) <= value < 2**64, value

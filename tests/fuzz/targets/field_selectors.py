@@ -14,5 +14,5 @@ def run(data: bytes) -> None:
         return
     again = parse_field_selector(str(selector))
     assert sorted(again.requirements) == sorted(selector.requirements), (str(selector), again.requirements)
-    fields = {each.field: each.value for each in selector.requirements}
+    fields = {requirement.field: requirement.value for requirement in selector.requirements}
     assert again.matches(fields) == selector.matches(fields)

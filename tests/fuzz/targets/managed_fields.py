@@ -20,14 +20,14 @@ ELEMENTS = ("f:a", "f:b", "f:metadata", "f:spec", ".", 'k:{"name":"a"}', 'k:{"na
 
 
 def run(data: bytes) -> None:
-    given, left, right = json_case(data, 3, _draw)
+    base, left, right = json_case(data, 3, _draw)
     try:
-        stored = decoding.decode(struct(OBJECT_META), {"managedFields": given}).tree.get("managedFields")
+        stored = decoding.decode(struct(OBJECT_META), {"managedFields": base}).tree.get("managedFields")
     except DecodeError:
         stored = None
     owners = entries.read(stored)
     encode(entries.write(owners))
-    entries.is_reset(given)
+    entries.is_reset(base)
     fault = entries.fault_in(stored)
     try:
         managed = entries.parse(stored)

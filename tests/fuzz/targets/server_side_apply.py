@@ -70,14 +70,14 @@ def _apply_twice(live: Any, config: Any, struct: Any, kind: str, manager: str, f
         "defaulter": decode,
     }
     config_before, before = encode(config), encode(live)
-    made = apply(live, config, force=bool(force), **arguments)
+    created = apply(live, config, force=bool(force), **arguments)
     assert (encode(config), encode(live)) == (config_before, before)
-    made = decode_json(encode(made))
-    _check_owners(made)
-    again = apply(copy_tree(made), config, force=False, **arguments)
+    created = decode_json(encode(created))
+    _check_owners(created)
+    again = apply(copy_tree(created), config, force=False, **arguments)
     if b"null" not in config_before:  # a null key of a list item decodes to another one, upstream as well
-        assert decode_json(encode(again)) == made, (made, again)
-    return made
+        assert decode_json(encode(again)) == created, (created, again)
+    return created
 
 
 def _update(live: Any, tree: Any, struct: Any, manager: str) -> Any:

@@ -42,7 +42,7 @@ def run(data: bytes) -> None:
 
 def _check(stages: list[StageOf], kind: str, obj: dict[str, Any]) -> None:
     dice = Random(1)
-    stage = choose([each.stage for each in stages if each.kind == kind], obj, now=SURROUNDINGS.now, dice=dice)
+    stage = choose([item.stage for item in stages if item.kind == kind], obj, now=SURROUNDINGS.now, dice=dice)
     if stage is None:
         return
     assert stage.delay.length_seconds(obj, now=SURROUNDINGS.now, dice=dice) >= 0

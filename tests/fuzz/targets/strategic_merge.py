@@ -88,7 +88,7 @@ def _is_ambiguous_field(struct: Any, key: str, value: Any) -> bool:
     if isinstance(value, list) and "merge" in field.patch_strategies:
         if field.patch_merge_key:
             ids = [item.get(field.patch_merge_key) if isinstance(item, dict) else None for item in value]
-            if None in ids or "" in ids or len({encode(each) for each in ids}) < len(ids):
+            if None in ids or "" in ids or len({encode(entry) for entry in ids}) < len(ids):
                 return True
         elif len({encode(item) for item in value}) < len(value) or None in value:
             return True

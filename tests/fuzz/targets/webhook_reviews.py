@@ -64,8 +64,8 @@ def _read_admission(body: bytes, *, is_mutating: bool) -> None:
 def _read_conversion(body: bytes, version: str) -> None:
     try:
         converted = conversion_review.read_response(body, version=version, uid="u")
-        for each in converted:
-            tree = conversion_review.verified(SOURCE, each, api_version="x.io/v2")
+        for item in converted:
+            tree = conversion_review.verified(SOURCE, item, api_version="x.io/v2")
             assert tree["metadata"]["name"] == "a"
             encode(tree)
     except (

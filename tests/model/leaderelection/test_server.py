@@ -87,11 +87,11 @@ async def server(clock):
 
 @pytest.fixture
 async def world(server, clock):
-    made = ServerWorld(4, server, clock)
-    for contender in made.contenders:
+    server_world = ServerWorld(4, server, clock)
+    for contender in server_world.contenders:
         contender.start()
-    yield made
-    await made.close()
+    yield server_world
+    await server_world.close()
 
 
 async def test_electors_of_a_lease_have_one_leader_and_hand_over_in_time(world):
@@ -279,11 +279,11 @@ async def test_planned_hand_over_takes_less_than_a_second(kind, election, clock)
         count += 1
         name = f"replica-{count}"
         if kind == "ours":
-            made = Component(election, name, emulation_version="1.36.0")
+            component = Component(election, name, emulation_version="1.36.0")
         else:
-            made = ClientGoComponent(election, name)
-        made.start()
-        return made
+            component = ClientGoComponent(election, name)
+        component.start()
+        return component
 
     replicas = [start() for _ in range(3)]
     for _ in range(200):

@@ -49,8 +49,8 @@ class Pool(Controller):
         if not self.expectations.satisfied(key):
             return Result(requeue_after_seconds=self.expectations.seconds_to_expiry(key))
         references = ReferenceManager(self.client, pool, controller_resource=MAPS, dependents=MAPS)
-        found = candidates(self.members.lister, pool)
-        members = await references.claim(found, lambda obj: labels_of(obj).get("in") == "pool")
+        matching = candidates(self.members.lister, pool)
+        members = await references.claim(matching, lambda obj: labels_of(obj).get("in") == "pool")
         missing = int(pool["data"]["size"]) - len(members)
         if missing > 0:
             await self._create(key, pool, missing)

@@ -300,7 +300,7 @@ class EtcdMachine(StoreMachine):
         return await EtcdBody.open(self.url, prefix=f"/{uuid4().hex}:", clock=self.clock)
 
 
-def test_an_etcd_store_does_what_the_model_does(etcd_url):
+def test_etcd_store_equals_the_model(etcd_url):
     EtcdMachine.url, EtcdMachine.shared_loop = etcd_url, asyncio.new_event_loop()
     case = EtcdMachine.TestCase
     case.settings = settings(SETTINGS, max_examples=25)

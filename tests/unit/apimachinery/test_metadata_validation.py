@@ -14,8 +14,8 @@ OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u1"}
 
 
 def create_errors(metadata: dict[str, Any], *, namespaced: bool = True) -> list[str]:
-    found = validation.validate_object_meta(metadata, namespaced=namespaced, name_rule=names.name_is_dns_subdomain)
-    return [str(error) for error in found]
+    errors = validation.validate_object_meta(metadata, namespaced=namespaced, name_rule=names.name_is_dns_subdomain)
+    return [str(error) for error in errors]
 
 
 def update_errors(new: dict[str, Any], old: dict[str, Any]) -> list[str]:

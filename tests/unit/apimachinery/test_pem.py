@@ -29,13 +29,13 @@ def block(kind, body="AA==\n"):
     ],
 )
 def test_pem_blocks_finds_the_blocks_of_go(text, kinds):
-    assert [found.type for found in pem_blocks(text.encode())] == kinds
+    assert [pem_block.type for pem_block in pem_blocks(text.encode())] == kinds
 
 
 def test_pem_blocks_returns_body_and_text():
-    (found,) = pem_blocks(b"a\n-----BEGIN A-----\nK: v\n\nAA==\n-----END A-----\nb\n")
-    assert found.body == b"K: v\n\nAA==\n"
-    assert found.text == b"-----BEGIN A-----\nK: v\n\nAA==\n-----END A-----"
+    (result,) = pem_blocks(b"a\n-----BEGIN A-----\nK: v\n\nAA==\n-----END A-----\nb\n")
+    assert result.body == b"K: v\n\nAA==\n"
+    assert result.text == b"-----BEGIN A-----\nK: v\n\nAA==\n-----END A-----"
 
 
 class Searched(bytes):
@@ -44,9 +44,9 @@ class Searched(bytes):
     looked_at = 0
 
     def find(self, sub, start=0, end=None):
-        found = super().find(sub, start, len(self) if end is None else end)
-        Searched.looked_at += (found if found >= 0 else min(len(self), end or len(self))) - start
-        return found
+        result = super().find(sub, start, len(self) if end is None else end)
+        Searched.looked_at += (result if result >= 0 else min(len(self), end or len(self))) - start
+        return result
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_compile_regexp_of_any_text_returns_or_raises_regexp_error(pattern):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "found"),
+    ("pattern", "text", "matches"),
     [
         ("a*", "baaac", ["", "aaa", ""]),  # an empty match behind another match does not count
         ("", "éa", ["", "", ""]),
@@ -108,9 +108,9 @@ def test_compile_regexp_of_any_text_returns_or_raises_regexp_error(pattern):
         ("x", "aaa", []),
     ],
 )
-def test_find_all_returns_the_matches_of_go(pattern, text, found):
-    assert compile_regexp(pattern).find_all(text) == found
-    assert compile_regexp(pattern).find_all(text, 1) == found[:1]
+def test_find_all_returns_the_matches_of_go(pattern, text, matches):
+    assert compile_regexp(pattern).find_all(text) == matches
+    assert compile_regexp(pattern).find_all(text, 1) == matches[:1]
     assert compile_regexp(pattern).find_all(text, 0) == []
 
 

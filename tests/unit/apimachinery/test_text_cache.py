@@ -1,4 +1,6 @@
-from steersman.apimachinery.text_cache import text_and_options_cache, text_cache
+import pytest
+
+from steersman.apimachinery.text_cache import text_cache
 
 
 def test_text_cache_caches_short_texts_only():
@@ -13,14 +15,29 @@ def test_text_cache_caches_short_texts_only():
     assert calls == ["abc", "abcd", "abcd"]
 
 
-def test_text_and_options_cache_distinguishes_further_arguments():
+def test_text_cache_is_cleared_when_it_is_full():
     calls = []
 
-    @text_and_options_cache(3, length_max=3)
-    def length(text, more=0):
-        calls.append((text, more))
-        return len(text) + more
+    @text_cache(2, length_max=3)
+    def length(text):
+        calls.append(text)
+        return len(text)
 
-    assert [length("abc"), length("abc", 1), length("abc", more=1), length("abc")] == [3, 4, 4, 3]
-    assert [length("abcd"), length("abcd")] == [4, 4]
-    assert calls == [("abc", 0), ("abc", 1), ("abc", 1), ("abcd", 0), ("abcd", 0)]
+    assert [length(text) for text in ("a", "b", "a", "c", "a", "c")] == [1] * 6
+    assert calls == ["a", "b", "c", "a"]
+
+
+def test_text_cache_does_not_cache_errors_and_none():
+    calls = []
+
+    @text_cache(2, length_max=3)
+    def find(text):
+        calls.append(text)
+        if text == "bad":
+            raise ValueError(text)
+
+    for text in ("bad", "bad"):
+        with pytest.raises(ValueError, match="bad"):
+            find(text)
+    assert (find("a"), find("a")) == (None, None)
+    assert calls == ["bad", "bad", "a", "a"]

@@ -42,9 +42,9 @@ from steersman.apimachinery.yaml_scalars import MERGE, key_text, needs_quotes, r
     ],
 )
 def test_resolve_plain_scalars(text: str, value: Any) -> None:
-    found = resolve(text, tag=None, plain=True)
-    assert found == value
-    assert type(found) is type(value)
+    result = resolve(text, tag=None, plain=True)
+    assert result == value
+    assert type(result) is type(value)
 
 
 def test_resolve_quoted_scalars_as_strings() -> None:

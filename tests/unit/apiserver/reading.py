@@ -105,8 +105,8 @@ class World:
 
     async def stream(self, namespace: str = "ns", *, name: str = "", accept: str = "", **query: str) -> Any:
         """Return a watch response whose stream is not read."""
-        asked = request(query, namespace=namespace, name=name, accept=accept, verb="watch")
-        return (await watch(self.served, asked)).stream
+        http_request = request(query, namespace=namespace, name=name, accept=accept, verb="watch")
+        return (await watch(self.served, http_request)).stream
 
 
 class Watch:
@@ -165,10 +165,10 @@ def request(
         "query_string": urlencode(query).encode(),
         "headers": [(key.encode(), value.encode()) for key, value in fields.items()],
     }
-    made = Request(scope, receive)
-    made.audit_id = "test"
-    made.info = RequestInfo(verb, "/", is_resource=True, version="v1", namespace=namespace, name=name)
-    return made
+    new_request = Request(scope, receive)
+    new_request.audit_id = "test"
+    new_request.info = RequestInfo(verb, "/", is_resource=True, version="v1", namespace=namespace, name=name)
+    return new_request
 
 
 async def body_of(response: Response) -> bytes:

@@ -78,8 +78,8 @@ class Cluster:
 
     async def addresses(self) -> set[str]:
         """Return the allocated addresses."""
-        found = await self.store.range(ADDRESS_PREFIX)
-        return {kv.key.removeprefix(ADDRESS_PREFIX) for kv in found.kvs}
+        response = await self.store.range(ADDRESS_PREFIX)
+        return {kv.key.removeprefix(ADDRESS_PREFIX) for kv in response.kvs}
 
     async def node_ports(self) -> set[int]:
         """Return the allocated node ports."""

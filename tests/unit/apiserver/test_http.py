@@ -21,13 +21,21 @@ def piece(body: bytes, *, more: bool = False) -> dict:
 
 
 def test_header_returns_first_and_header_all_every_value():
-    made = request(headers=((b"accept", b"a"), (b"accept", b"b")))
-    assert (made.header(b"accept"), made.header_all(b"accept"), made.header(b"none")) == ("a", ["a", "b"], "")
+    http_request = request(headers=((b"accept", b"a"), (b"accept", b"b")))
+    assert (http_request.header(b"accept"), http_request.header_all(b"accept"), http_request.header(b"none")) == (
+        "a",
+        ["a", "b"],
+        "",
+    )
 
 
 def test_query_decodes_values_and_keeps_empty_ones():
-    made = request(query=b"labelSelector=a%3Db&watch=&watch=1")
-    assert (made.param("labelSelector"), made.query["watch"], made.param("none")) == ("a=b", ["", "1"], "")
+    http_request = request(query=b"labelSelector=a%3Db&watch=&watch=1")
+    assert (http_request.param("labelSelector"), http_request.query["watch"], http_request.param("none")) == (
+        "a=b",
+        ["", "1"],
+        "",
+    )
 
 
 @pytest.mark.parametrize("query", [b"a=%ff", b"\xff", b"&".join([b"a=1"] * 1001)])
@@ -38,9 +46,9 @@ def test_query_raises_400_when_malformed(query):
 
 
 async def test_body_is_read_once_from_pieces():
-    made = request(piece(b"ab", more=True), piece(b"c"))
-    assert await made.body() == b"abc"
-    assert await made.body() == b"abc"
+    http_request = request(piece(b"ab", more=True), piece(b"c"))
+    assert await http_request.body() == b"abc"
+    assert await http_request.body() == b"abc"
 
 
 async def test_body_raises_400_when_client_disconnects():

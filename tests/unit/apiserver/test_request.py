@@ -107,8 +107,8 @@ def test_changed_context_shares_warnings():
     }
     changes = {"namespace": "", "group_resource": "namespaces", "dry_run": True}
     ctx = RequestContext(**facts)
-    for new, wanted in ((ctx.changed(), facts), (ctx.changed(**changes), {**facts, **changes})):
-        assert {part: getattr(new, part) for part in facts} == wanted
+    for new, expected in ((ctx.changed(), facts), (ctx.changed(**changes), {**facts, **changes})):
+        assert {part: getattr(new, part) for part in facts} == expected
         assert new.warnings is ctx.warnings
 
 

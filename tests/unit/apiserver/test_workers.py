@@ -42,15 +42,15 @@ async def test_in_worker_raises_what_the_step_raises():
 
 
 async def test_are_workers_busy_while_a_step_runs():
-    begun, release = threading.Event(), threading.Event()
+    started, release = threading.Event(), threading.Event()
     assert not are_workers_busy()
 
     def step():
-        begun.set()
+        started.set()
         release.wait()
 
     task = asyncio.create_task(in_worker(step))
-    await _until(begun)
+    await _until(started)
     assert are_workers_busy()
     release.set()
     await task

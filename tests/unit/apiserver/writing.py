@@ -124,9 +124,9 @@ class Server:
         request.info = refine(info, request.raw_query) if refined else info
         return request
 
-    async def call(self, *asked: Any, **more: Any) -> Answer:
+    async def call(self, *arguments: Any, **more: Any) -> Answer:
         """Return the response to a request; a StatusError as its Status."""
-        request = self.request(*asked, **more)
+        request = self.request(*arguments, **more)
         try:
             response = await self.router(request)
         except StatusError as error:

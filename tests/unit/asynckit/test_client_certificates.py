@@ -61,10 +61,10 @@ async def chain_length(server, client):
 async def test_only_chain_of_the_authority_is_verified(tmp_path, authority, prepare):
     server = prepare(server_context())
     other = serving_certificates.make_authority()
-    known = serving_certificates.client_context(tmp_path, authority, user="ann")
+    existing = serving_certificates.client_context(tmp_path, authority, user="ann")
     foreign = serving_certificates.client_context(tmp_path, other, user="bob")
     without = serving_certificates.client_context(tmp_path)
-    assert [await chain_length(server, client) for client in (known, foreign, without, known)] == [2, 0, 0, 2]
+    assert [await chain_length(server, client) for client in (existing, foreign, without, existing)] == [2, 0, 0, 2]
 
 
 @needs_shared_libssl
@@ -151,7 +151,7 @@ async def test_other_contexts_of_the_process_are_as_before(tmp_path, prepare):
 
 
 @needs_shared_libssl
-def test_contexts_created_by_other_threads_meanwhile_are_not_taken(caplog):
+def test_contexts_created_by_other_threads_are_not_captured(caplog):
     stopping = threading.Event()
 
     def create():

@@ -23,14 +23,14 @@ async def test_cancel_and_wait_waits_for_the_end():
 
 
 async def test_cancel_and_wait_cancels_again_with_each_cancellation_of_the_caller():
-    clock, heard = FakeClock(), []
+    clock, received = FakeClock(), []
 
     async def stubborn():
-        while len(heard) < 3:
+        while len(received) < 3:
             try:
                 await clock.sleep(1000)
             except asyncio.CancelledError:
-                heard.append(clock.monotonic())
+                received.append(clock.monotonic())
 
     task = asyncio.create_task(stubborn())
     await clock.advance(1)
@@ -40,7 +40,7 @@ async def test_cancel_and_wait_cancels_again_with_each_cancellation_of_the_calle
         waiter.cancel()
     await clock.advance(0)
     assert await waiter is True
-    assert heard == [1, 2, 3]
+    assert received == [1, 2, 3]
 
 
 async def test_wait_through_outlasts_cancellation_of_the_caller():

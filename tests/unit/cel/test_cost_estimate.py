@@ -32,9 +32,9 @@ def text(most):
 
 
 def estimate(schema, rule):
-    (found,) = compile_rules([{"rule": rule}], declare(schema, is_resource=False))
-    assert found.error == ""
-    return found.max_cost
+    (result,) = compile_rules([{"rule": rule}], declare(schema, is_resource=False))
+    assert result.error == ""
+    return result.max_cost
 
 
 @pytest.mark.parametrize(

@@ -110,10 +110,10 @@ def test_dollar_matches_only_the_end_of_the_text():
 
 
 def test_authorizer_receives_the_check_attributes():
-    asked: list[CheckAttributes] = []
+    requests: list[CheckAttributes] = []
 
     def ask(query):
-        asked.append(query)
+        requests.append(query)
         return CheckDecision(query.verb == "get", "because")
 
     environment = kubernetes().extended(variables={"authorizer": AUTHORIZER})
@@ -123,7 +123,7 @@ def test_authorizer_receives_the_check_attributes():
     )
     program = compile_expression(text, environment)
     assert program.evaluate({"authorizer": authorizer(ask)}).value is True
-    assert asked == [
+    assert requests == [
         CheckAttributes(("ns", "sa"), "get", "", "apps", "deployments", "scale", "n", "x"),
         CheckAttributes(None, "post", "/healthz"),
     ]
@@ -133,16 +133,16 @@ def test_authorizer_checks_are_limited_by_cost():
     environment = kubernetes().extended(variables={"authorizer": AUTHORIZER})
     one = "authorizer.path('/x').check('get').allowed()"
     program = compile_expression(f"{one} && {one} && {one}", environment)
-    found = program.evaluate({"authorizer": authorizer(lambda _: CheckDecision(allowed=True))})
-    assert str(found.error) == "operation cancelled: actual cost limit exceeded"
+    result = program.evaluate({"authorizer": authorizer(lambda _: CheckDecision(allowed=True))})
+    assert str(result.error) == "operation cancelled: actual cost limit exceeded"
 
 
 def test_object_and_json_patch_literals():
     environment = kubernetes().extended(
         variables={}, functions=jsonpatch.functions(), resolve_type=jsonpatch.resolve_type
     )
-    made = compile_expression("Object{spec: Object.spec{replicas: 3, ?paused: optional.none()}}", environment)
-    assert made.evaluate({}).value == {"spec": {"replicas": 3}}
+    created = compile_expression("Object{spec: Object.spec{replicas: 3, ?paused: optional.none()}}", environment)
+    assert created.evaluate({}).value == {"spec": {"replicas": 3}}
     patch = compile_expression(
         "[JSONPatch{op: 'add', path: '/a/' + jsonpatch.escapeKey('b/c'), value: 1}]", environment
     )

@@ -53,8 +53,8 @@ def test_syntax_errors_are_those_of_antlr(expression, faults):
     try:
         parse(expression)
     except CelError as error:
-        found = [line.removeprefix("ERROR: <input>:") for line in str(error).split("\n") if line.startswith("ERROR")]
-    assert found == faults
+        result = [line.removeprefix("ERROR: <input>:") for line in str(error).split("\n") if line.startswith("ERROR")]
+    assert result == faults
 
 
 def test_error_message_marks_the_position():

@@ -42,9 +42,9 @@ def rule(text, **more):
 
 
 def holds(text, obj, old=None):
-    made = converter(SCHEMA)
-    found = rule(text).program.evaluate({"self": made(obj), "oldSelf": made(old)})
-    return found.error or found.value
+    converted = converter(SCHEMA)
+    result = rule(text).program.evaluate({"self": converted(obj), "oldSelf": converted(old)})
+    return result.error or result.value
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ def test_expression_warnings_check_variables_and_params():
     variables = [{"name": "n", "expression": "object.metadata.name"}]
     config = declare_struct(struct_for("", "v1", "ConfigMap"))
     assert warnings("variables.n == params.data['x']", variables=variables, params=config) == []
-    (found,) = warnings("variables.n == params.data.size()", variables=variables, params=config)
-    assert "found no matching overload for '_==_' applied to '(string, int)'" in found["warning"]
+    (result,) = warnings("variables.n == params.data.size()", variables=variables, params=config)
+    assert "found no matching overload for '_==_' applied to '(string, int)'" in result["warning"]
 
 
 def test_expression_warnings_handle_recursive_types():

@@ -12,10 +12,10 @@ from steersman.version import KUBERNETES_VERSION, __version__
 
 @pytest.fixture
 def parser():
-    made = FlagParser("do", HelpPage("Do it."))
-    add_log_flags(made)
-    add_version_flag(made)
-    return made
+    flag_parser = FlagParser("do", HelpPage("Do it."))
+    add_log_flags(flag_parser)
+    add_version_flag(flag_parser)
+    return flag_parser
 
 
 def test_log_flags_have_the_defaults_of_upstream(parser):

@@ -20,8 +20,8 @@ def test_certificates_of_the_cert_dir_are_used(tmp_path):
         f"--tls-cert-file={tmp_path}/apiserver.crt",
         f"--tls-private-key-file={tmp_path}/apiserver.key",
     ]
-    given = ["--tls-cert-file=own.crt", "--tls-private-key-file=own.key"]
-    assert server_flags([f"--cert-dir={tmp_path}", *given], EnvtestOptions(), DATA)[2:] == given
+    value = ["--tls-cert-file=own.crt", "--tls-private-key-file=own.key"]
+    assert server_flags([f"--cert-dir={tmp_path}", *value], EnvtestOptions(), DATA)[2:] == value
 
 
 @pytest.mark.parametrize("etcd", [["--etcd-servers=http://h:1"], ["--etcd-servers", "http://h:1"]])

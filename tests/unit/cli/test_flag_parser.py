@@ -10,12 +10,12 @@ def parser() -> FlagParser:
     page = HelpPage(
         "Do it.", (Example("Do it twice", "steersman do --count=2"),), (("numbers", ("count",)),), "The end."
     )
-    made = FlagParser("do", page)
-    made.add_argument("--count", "-c", type=values.count, default=1, help="Number of times")
-    made.add_argument("--fast", type=values.boolean, nargs="?", const=True, default=False)
-    made.add_argument("--names", type=values.names)
-    made.add_argument("--format", choices=("text", "json"))
-    return made
+    flag_parser = FlagParser("do", page)
+    flag_parser.add_argument("--count", "-c", type=values.count, default=1, help="Number of times")
+    flag_parser.add_argument("--fast", type=values.boolean, nargs="?", const=True, default=False)
+    flag_parser.add_argument("--names", type=values.names)
+    flag_parser.add_argument("--format", choices=("text", "json"))
+    return flag_parser
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -35,9 +35,9 @@ TABLE = {
 
 @pytest.fixture
 def parser():
-    made = FlagParser("do", HelpPage("Do it."))
-    add_table(made, TABLE, Options)
-    return made
+    flag_parser = FlagParser("do", HelpPage("Do it."))
+    add_table(flag_parser, TABLE, Options)
+    return flag_parser
 
 
 @pytest.mark.parametrize(

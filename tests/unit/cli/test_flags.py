@@ -18,12 +18,12 @@ def test_defaults_hold_without_flags(monkeypatch):
 
 
 def test_flags_become_options():
-    made = options(
+    parsed_options = options(
         "--data-dir=/d", "--port", "0", "--token-auth-file=/t", "--request-timeout=1m30s", "--anonymous-auth=false",
         "--service-node-port-range=1-2", "--authorization-mode=AlwaysAllow", "--feature-gates=A=true",
         "--allow-privileged", "--kubeconfig=/k", "--runtime-config=a/v1=false", "--service-account-key-file=/a,/b",
     )  # fmt: skip
-    assert made == APIServerOptions(
+    assert parsed_options == APIServerOptions(
         data_dir=Path("/d"),
         secure_port=0,
         token_auth_file=Path("/t"),
@@ -59,16 +59,18 @@ ETCD = ("--etcd-servers=https://127.0.0.1:2379", "--etcd-cafile=/ca")
 
 
 def test_etcd_servers_set_the_store_and_leave_the_data_directory_for_certificates(tmp_path):
-    made = options(*ETCD, "--etcd-servers=http://b:2379", f"--data-dir={tmp_path}", "--etcd-compaction-interval=1m")
-    assert made.etcd_servers == ("https://127.0.0.1:2379", "http://b:2379")
-    assert (made.etcd_prefix, made.etcd_cafile) == ("/registry", Path("/ca"))
-    assert (made.etcd_compaction_interval_seconds, made.data_dir) == (60, tmp_path)
+    parsed_options = options(
+        *ETCD, "--etcd-servers=http://b:2379", f"--data-dir={tmp_path}", "--etcd-compaction-interval=1m"
+    )
+    assert parsed_options.etcd_servers == ("https://127.0.0.1:2379", "http://b:2379")
+    assert (parsed_options.etcd_prefix, parsed_options.etcd_cafile) == ("/registry", Path("/ca"))
+    assert (parsed_options.etcd_compaction_interval_seconds, parsed_options.data_dir) == (60, tmp_path)
 
 
 @pytest.mark.parametrize("store", ["--storage=memory", "--storage=sqlite", "--ephemeral"])
 def test_etcd_servers_have_no_effect_when_the_embedded_store_is_named(store):
-    made, parsed = parse("apiserver", [*ETCD, store])
-    assert (made.etcd_servers, made.etcd_cafile) == ((), None)
+    parsed_options, parsed = parse("apiserver", [*ETCD, store])
+    assert (parsed_options.etcd_servers, parsed_options.etcd_cafile) == ((), None)
     assert parsed.warnings == [
         f"flag --{flag} has no effect: objects are kept in the embedded store of --storage or --ephemeral, not in etcd"
         for flag in ("etcd-cafile", "etcd-servers")
@@ -99,11 +101,11 @@ def test_deprecated_flags_are_reported_as_pflag_does(capsys):
 
 
 def test_repeated_lists_and_maps_add_up():
-    made = options("--ephemeral", "--feature-gates=A=true", "--feature-gates=B=false,A=false", "--oidc-signing-algs=RS256",
+    parsed_options = options("--ephemeral", "--feature-gates=A=true", "--feature-gates=B=false,A=false", "--oidc-signing-algs=RS256",
                    "--oidc-signing-algs=ES256", "--service-account-issuer=https://a", "--service-account-issuer=https://b")  # fmt: skip
-    assert made.feature_gates == {"A": False, "B": False}
-    assert made.oidc_signing_algs == ("RS256", "ES256")
-    assert made.service_account_issuer == ("https://a", "https://b")
+    assert parsed_options.feature_gates == {"A": False, "B": False}
+    assert parsed_options.oidc_signing_algs == ("RS256", "ES256")
+    assert parsed_options.service_account_issuer == ("https://a", "https://b")
 
 
 def test_up_passes_flags_on_to_components(tmp_path):

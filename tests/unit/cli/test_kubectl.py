@@ -22,16 +22,16 @@ FAKE = '#!/bin/sh\necho "$KUBECONFIG $*"\nexit 3\n'
 def announce(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Let a control plane run, as far as commands can see."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    made: list[Announcement] = []
+    created: list[Announcement] = []
 
     def start(name: str = "", kubeconfig: str = "/k/admin.kubeconfig") -> None:
-        number = len(made) + 1
+        number = len(created) + 1
         plane = RunningPlane(pid=number, url=f"https://127.0.0.1:{number}", kubeconfig=kubeconfig, name=name)
-        made.append(Announcement.make(plane, directory=running_directory()))
+        created.append(Announcement.make(plane, directory=running_directory()))
 
     yield start
-    for each in made:
-        each.close()
+    for item in created:
+        item.close()
 
 
 @pytest.fixture

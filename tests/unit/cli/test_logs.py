@@ -14,10 +14,10 @@ from steersman.cli import logs
 
 
 def record(level=logging.INFO, message="found %s", *arguments, error=None, fields=None):
-    made = logging.LogRecord("steersman.x", level, "/src/f.py", 7, message, arguments or ("it",), error)
+    log_record = logging.LogRecord("steersman.x", level, "/src/f.py", 7, message, arguments or ("it",), error)
     if fields is not None:
-        made.fields = fields
-    return made
+        log_record.fields = fields
+    return log_record
 
 
 def caught(error):
@@ -27,8 +27,8 @@ def caught(error):
     return (raised.type, raised.value, raised.tb)
 
 
-def json_line(made):
-    return json.loads(logs.JSONFormatter().format(made))
+def json_line(obj):
+    return json.loads(logs.JSONFormatter().format(obj))
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,10 @@ def json_line(made):
     ],
 )
 def test_json_line_has_upstreams_keys(level, v, name):
-    made = record(level)
-    line = json_line(made)
+    new_record = record(level)
+    line = json_line(new_record)
     assert (line["ts"], line["caller"], line["logger"], line["msg"]) == (
-        made.created * 1000,
+        new_record.created * 1000,
         "f.py:7",
         "steersman.x",
         "found it",
@@ -80,9 +80,11 @@ def utc(monkeypatch):
     [(V3, "I"), (logging.INFO, "I"), (logging.WARNING, "W"), (logging.ERROR, "E"), (logging.CRITICAL, "E")],
 )
 def test_text_line_is_klogs(level, severity):
-    made = record(level)
-    made.created = 1136214245.000789  # 2006-01-02 15:04:05
-    assert logs.KlogFormatter().format(made) == (f"{severity}0102 15:04:05.000789 {os.getpid():>7} f.py:7] found it")
+    new_record = record(level)
+    new_record.created = 1136214245.000789  # 2006-01-02 15:04:05
+    assert logs.KlogFormatter().format(new_record) == (
+        f"{severity}0102 15:04:05.000789 {os.getpid():>7} f.py:7] found it"
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,9 +114,9 @@ def test_text_line_of_an_error_is_followed_by_its_traceback():
 @pytest.fixture
 def root(monkeypatch):
     """Logging that is not set up."""
-    made = logging.RootLogger(logging.WARNING)
-    monkeypatch.setattr(logging, "root", made)
-    return made
+    root_logger = logging.RootLogger(logging.WARNING)
+    monkeypatch.setattr(logging, "root", root_logger)
+    return root_logger
 
 
 @pytest.mark.parametrize(
@@ -142,7 +144,7 @@ def test_vmodule_sets_the_verbosity_of_modules(root, capsys):
         ("/a/other/x.py", logging.DEBUG, False),
         ("/a/other.py", logging.WARNING, True),
     ]:
-        made = record(level)
-        made.pathname = path
-        root.handle(made)
+        new_record = record(level)
+        new_record.pathname = path
+        root.handle(new_record)
         assert bool(capsys.readouterr().err) is is_logged, (path, level)

@@ -49,14 +49,14 @@ def announced(tmp_path, monkeypatch):
     """Control planes that run."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
-    made = []
+    created = []
 
-    def announce(each):
-        made.append(Announcement.make(each, directory=running_directory()))
+    def announce(item):
+        created.append(Announcement.make(item, directory=running_directory()))
 
     yield announce
-    for each in made:
-        each.close()
+    for item in created:
+        item.close()
 
 
 def test_running_plane_and_default_kubeconfig_find_the_only_one(announced, monkeypatch):

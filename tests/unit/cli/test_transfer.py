@@ -42,9 +42,9 @@ async def write_pods(directory, count=3):
 
 async def read_all(directory):
     store = await SqliteStore.open(directory / "state.db", clock=FakeClock())
-    found = {kv.key: kv.value for kv in (await store.range("/")).kvs}
+    by_key = {kv.key: kv.value for kv in (await store.range("/")).kvs}
     await store.close()
-    return found
+    return by_key
 
 
 def run(command, directory, url, prefix, *more):

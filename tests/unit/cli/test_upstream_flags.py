@@ -114,8 +114,8 @@ def test_upstream_flags_are_accepted_in_every_form(component):
         if name == "help" or name in refused:
             continue
         value = sample(name, kind)
-        given = [f"--{name}={value}"], [f"--{name.replace('-', '_')}={value}"]
-        forms = [*given, [f"--{name}"] if kind == "bool" else [f"--{name}", value]]
+        source = [f"--{name}={value}"], [f"--{name.replace('-', '_')}={value}"]
+        forms = [*source, [f"--{name}"] if kind == "bool" else [f"--{name}", value]]
         parsed = [vars(parser.parse_args(form)) for form in forms]
         assert parsed[0] == parsed[1] == parsed[2], name
 
@@ -131,7 +131,7 @@ def test_defaults_of_options_are_upstreams(component):
             kind, _, default = recorded[flag.name].partition(" default ")
             if comparable(defaults[flag.target]) != recorded_default(kind, default):
                 other.add((component, flag.name))
-    assert other == {each for each in OTHER_DEFAULTS if each[0] == component}
+    assert other == {other_default for other_default in OTHER_DEFAULTS if other_default[0] == component}
 
 
 def comparable(default):

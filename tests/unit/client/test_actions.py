@@ -30,7 +30,7 @@ def test_actions_sum_up_writes_by_verb_and_resource_in_order():
     )
 
 
-def test_notes_come_first_and_once():
+def test_notes_are_recorded_first_and_once():
     actions = Actions()
     token = ACTIONS.set(actions)
     try:

@@ -43,8 +43,8 @@ def body_of(transport, index=-1):
 
 async def test_get_decodes_the_class(client, transport):
     transport.add(answer(config_map("a", 5)))
-    found = await client.get(ConfigMap, "a")
-    assert (type(found), found.metadata.resourceVersion) == (ConfigMap, "5")
+    result = await client.get(ConfigMap, "a")
+    assert (type(result), result.metadata.resourceVersion) == (ConfigMap, "5")
     assert transport.targets == [f"GET {HERE}/a"]
 
 
@@ -72,9 +72,9 @@ async def test_list_defaults_to_all_namespaces(client, transport):
 
 async def test_pages_follow_continue_tokens(client, transport):
     transport.add(listing(config_map("a", 1), version=9, continue_token="t"), listing(config_map("b", 2), version=9))
-    found = await client.list_all(ConfigMap, page_size=1, resource_version="5", resource_version_match="Exact")
-    assert [item.metadata.name for item in found] == ["a", "b"]
-    assert found.resource_version == "9"
+    result = await client.list_all(ConfigMap, page_size=1, resource_version="5", resource_version_match="Exact")
+    assert [item.metadata.name for item in result] == ["a", "b"]
+    assert result.resource_version == "9"
     assert transport.targets == [
         "GET /api/v1/configmaps?resourceVersion=5&resourceVersionMatch=Exact&limit=1",
         "GET /api/v1/configmaps?limit=1&continue=t",
@@ -87,8 +87,8 @@ async def test_list_all_falls_back_to_a_full_list_when_a_token_expires(client, t
         refusal(410, "Expired"),
         listing(config_map("b", 2), version=10),
     )
-    found = await client.list_all(ConfigMap, page_size=1)
-    assert ([item.metadata.name for item in found], found.resource_version) == (["b"], "10")
+    result = await client.list_all(ConfigMap, page_size=1)
+    assert ([item.metadata.name for item in result], result.resource_version) == (["b"], "10")
 
 
 async def test_list_all_raises_expired_for_the_first_page(client, transport):
@@ -151,9 +151,9 @@ async def test_apply_sends_field_manager_and_kind(client, transport):
 
 
 async def test_tree_requires_api_version_and_kind(client, transport):
-    made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "x"}}
-    transport.add(answer(made))
-    assert await client.create(made) == made
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "x"}}
+    transport.add(answer(deployment))
+    assert await client.create(deployment) == deployment
     assert transport.targets == ["POST /apis/apps/v1/namespaces/x/deployments"]
     with pytest.raises(ValueError, match="must say its apiVersion and kind"):
         await client.create({"metadata": {"name": "d"}})
@@ -161,9 +161,9 @@ async def test_tree_requires_api_version_and_kind(client, transport):
 
 async def test_tree_of_an_unknown_kind_is_discovered(client, transport):
     resources = [{"name": "things", "kind": "Thing", "namespaced": False, "verbs": []}]
-    made = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}}
-    transport.add(answer({"resources": resources}), answer(made))
-    await client.create(made)
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}}
+    transport.add(answer({"resources": resources}), answer(thing))
+    await client.create(thing)
     assert transport.targets == ["GET /apis/example.com/v1", "POST /apis/example.com/v1/things"]
 
 
@@ -202,8 +202,8 @@ async def test_subresources_are_read_created_and_updated(client, transport):
 
 async def test_get_of_metadata_only(client, transport):
     transport.add(answer(config_map("a", 5)), listing(config_map("a", 5), version=9))
-    found = await client.get(metadata_only(ConfigMap), "a")
-    assert (found.kind, found.metadata.name) == ("PartialObjectMetadata", "a")
+    obj = await client.get(metadata_only(ConfigMap), "a")
+    assert (obj.kind, obj.metadata.name) == ("PartialObjectMetadata", "a")
     assert len(await client.list(metadata_only(ConfigMap))) == 1
     kinds = [request.headers["accept"].partition(";g=")[0] for request in transport.requests]
     assert kinds == ["application/json;as=PartialObjectMetadata", "application/json;as=PartialObjectMetadataList"]

@@ -20,8 +20,8 @@ def encoded(value):
 
 
 def test_decode_object_returns_the_model():
-    found = TYPED.decode_object(encoded(config_map("a", 5, x="y")))
-    assert (type(found), found.metadata.name, found.data) == (ConfigMap, "a", {"x": "y"})
+    decoded = TYPED.decode_object(encoded(config_map("a", 5, x="y")))
+    assert (type(decoded), decoded.metadata.name, decoded.data) == (ConfigMap, "a", {"x": "y"})
 
 
 def test_decode_list_returns_version_and_continue_token():
@@ -29,9 +29,9 @@ def test_decode_list_returns_version_and_continue_token():
         "items": [config_map("a", 5)],
         "metadata": {"resourceVersion": "9", "continue": "t", "remainingItemCount": 3},
     }
-    found = TYPED.decode_list(encoded(body))
-    assert [item.metadata.name for item in found] == ["a"]
-    assert (found.resource_version, found.continue_token, found.remaining_item_count) == ("9", "t", 3)
+    decoded = TYPED.decode_list(encoded(body))
+    assert [item.metadata.name for item in decoded] == ["a"]
+    assert (decoded.resource_version, decoded.continue_token, decoded.remaining_item_count) == ("9", "t", 3)
 
 
 def test_decode_list_accepts_null_items():
@@ -39,32 +39,32 @@ def test_decode_list_accepts_null_items():
 
 
 def test_decode_list_sets_the_kind_of_trees():
-    found = TREES.decode_list(encoded({"items": [config_map("a", 5)], "metadata": {}}))
-    assert (found[0]["apiVersion"], found[0]["kind"]) == ("v1", "ConfigMap")
+    decoded = TREES.decode_list(encoded({"items": [config_map("a", 5)], "metadata": {}}))
+    assert (decoded[0]["apiVersion"], decoded[0]["kind"]) == ("v1", "ConfigMap")
 
 
 def test_decode_list_fills_zero_values():
     roles = decoding_of(typed(ClusterRole))
     subject = {"metadata": {"name": "a"}, "rules": [{"verbs": None}], "aggregationRule": None}
-    found = roles.decode_list(encoded({"items": [subject], "metadata": {"resourceVersion": "1"}}))
-    assert (found[0].rules[0].verbs, found.resource_version) == ([], "1")
+    decoded = roles.decode_list(encoded({"items": [subject], "metadata": {"resourceVersion": "1"}}))
+    assert (decoded[0].rules[0].verbs, decoded.resource_version) == ([], "1")
     assert roles.decode_event(event("ADDED", subject)).object.rules[0].verbs == []
 
 
 @pytest.mark.parametrize("kind", ["ADDED", "MODIFIED", "DELETED"])
 def test_decode_event_returns_the_object(kind):
-    found = TYPED.decode_event(event(kind, config_map("a", 5)))
-    assert (found.type, found.object.metadata.name) == (kind, "a")
+    decoded = TYPED.decode_event(event(kind, config_map("a", 5)))
+    assert (decoded.type, decoded.object.metadata.name) == (kind, "a")
 
 
 def test_decode_event_accepts_the_type_last():
-    found = TYPED.decode_event(encoded({"object": config_map("a", 5), "type": "ADDED"}))
-    assert (found.type, found.object.metadata.name) == ("ADDED", "a")
+    decoded = TYPED.decode_event(encoded({"object": config_map("a", 5), "type": "ADDED"}))
+    assert (decoded.type, decoded.object.metadata.name) == ("ADDED", "a")
 
 
 def test_decode_event_of_a_bookmark():
-    found = TYPED.decode_event(bookmark("7")).object
-    assert (found.metadata.resourceVersion, found.ends_initial_events) == ("7", False)
+    result = TYPED.decode_event(bookmark("7")).object
+    assert (result.metadata.resourceVersion, result.ends_initial_events) == ("7", False)
     assert TYPED.decode_event(bookmark("7", ends_initial=True)).object.ends_initial_events
 
 

@@ -9,7 +9,7 @@ from steersman.client.transport import Response
 
 
 @pytest.mark.parametrize(
-    ("code", "reason", "wanted"),
+    ("code", "reason", "expected"),
     [
         (400, "BadRequest", errors.BadRequest),
         (401, "Unauthorized", errors.Unauthorized),
@@ -28,9 +28,9 @@ from steersman.client.transport import Response
         (418, "Teapot", errors.ApiError),
     ],
 )
-def test_from_status_selects_the_class_by_reason_then_code(code, reason, wanted):
+def test_from_status_selects_the_class_by_reason_then_code(code, reason, expected):
     error = errors.from_response(refusal(code, reason), method="GET")
-    assert type(error) is wanted
+    assert type(error) is expected
     assert (error.code, str(error)) == (code, "refused")
 
 

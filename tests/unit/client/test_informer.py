@@ -76,85 +76,90 @@ async def test_has_synced_is_false_before_the_list():
 
 
 async def test_callbacks_receive_old_and_new_objects():
-    watch, heard = Server(), []
+    watch, received = Server(), []
     async with running(listing(A5, version=8), watch) as (informer, clock):
-        informer.add_callback(heard.append)
+        informer.add_callback(received.append)
         last = with_kind(config_map("a", 11))
         watch.send(event("MODIFIED", A9), event("ADDED", with_kind(config_map("c", 10))), event("DELETED", last))
         await clock.advance(0)
-    assert heard == [Added(A5, is_initial=True), Updated(A5, A9), Added(with_kind(config_map("c", 10))), Deleted(last)]
+    assert received == [
+        Added(A5, is_initial=True),
+        Updated(A5, A9),
+        Added(with_kind(config_map("c", 10))),
+        Deleted(last),
+    ]
 
 
 async def test_callbacks_receive_the_first_list_as_initial():
-    heard = []
+    received = []
     clock, transport = FakeClock(), ScriptedTransport(listing(A5, version=8), Stream())
     informer = Informer(ClientSource(Client(transport, clock=clock), TREES), clock=clock, options=LIST)
-    informer.add_callback(heard.append)
+    informer.add_callback(received.append)
     async with informer:
         await clock.advance(0)
-    assert heard == [Added(A5, is_initial=True)]
+    assert received == [Added(A5, is_initial=True)]
 
 
 async def test_missed_deletion_has_an_unknown_final_state():
-    heard = []
+    received = []
     script = listing(A5, B6, version=8), refusal(410, "Expired"), listing(A9, version=20), Stream()
     clock, transport = FakeClock(), ScriptedTransport(*script)
     informer = Informer(ClientSource(Client(transport, clock=clock), TREES), clock=clock, options=LIST)
-    informer.add_callback(heard.append)
+    informer.add_callback(received.append)
     async with informer:
         await clock.advance(1)
-    assert heard[2:] == [Deleted(B6, final_state_unknown=True), Updated(A5, A9)]
+    assert received[2:] == [Deleted(B6, final_state_unknown=True), Updated(A5, A9)]
 
 
 async def test_recreated_object_is_a_deletion_and_an_addition():
-    heard, another = [], {**A9, "metadata": {**A9["metadata"], "uid": "another"}}
+    received, another = [], {**A9, "metadata": {**A9["metadata"], "uid": "another"}}
     script = listing(A5, version=8), refusal(410, "Expired"), listing(another, version=20), Stream()
     clock, transport = FakeClock(), ScriptedTransport(*script)
     informer = Informer(ClientSource(Client(transport, clock=clock), TREES), clock=clock, options=LIST)
-    informer.add_callback(heard.append)
+    informer.add_callback(received.append)
     async with informer:
         await clock.advance(1)
-    assert heard[1:] == [Deleted(A5, final_state_unknown=True), Added(another)]
+    assert received[1:] == [Deleted(A5, final_state_unknown=True), Added(another)]
     assert list(informer.lister) == [another]
 
 
 async def test_relist_without_changes_notifies_no_listener():
-    heard = []
+    received = []
     async with running(listing(A5, version=8), refusal(410, "Expired"), listing(A5, version=20), Stream()) as (
         informer,
         clock,
     ):
         await clock.advance(1)
-        informer.add_callback(heard.append)
-    assert heard == [Added(A5, is_initial=True)]
+        informer.add_callback(received.append)
+    assert received == [Added(A5, is_initial=True)]
 
 
 async def test_handler_runs_in_its_own_task():
-    watch, heard = Server(), []
+    watch, received = Server(), []
     async with running(listing(A5, version=8), watch) as (informer, clock):
 
         async def hear(change):
             await clock.sleep(1)
-            heard.append(change)
+            received.append(change)
 
         handler = informer.add_handler(hear)
         watch.send(event("MODIFIED", A9))
         await clock.advance(0)
-        assert (list(informer.lister), heard) == ([A9], [])
+        assert (list(informer.lister), received) == ([A9], [])
         await clock.advance(2)
-        assert heard == [Added(A5, is_initial=True), Updated(A5, A9)]
+        assert received == [Added(A5, is_initial=True), Updated(A5, A9)]
         await handler.drained()
 
 
 async def test_removed_listener_is_not_notified():
-    watch, heard = Server(), []
+    watch, received = Server(), []
     async with running(listing(version=8), watch) as (informer, clock):
-        callback = informer.add_callback(heard.append)
+        callback = informer.add_callback(received.append)
         informer.remove(callback)
         informer.remove(callback)
         watch.send(event("ADDED", A9))
         await clock.advance(0)
-    assert heard == []
+    assert received == []
 
 
 async def test_transform_returns_the_cached_object():
@@ -174,13 +179,13 @@ async def test_lister_by_index_returns_matching_objects():
 
 
 async def test_resync_notifies_without_requests():
-    heard = []
+    received = []
     async with running(listing(A5, version=8), Stream(), resync_seconds=60) as (informer, clock):
-        informer.add_callback(heard.append)
+        informer.add_callback(received.append)
         await clock.advance(60)
-        assert len(heard) == 1
+        assert len(received) == 1
         await clock.advance(6)
-        assert heard[1:] == [Updated(A5, A5)]
+        assert received[1:] == [Updated(A5, A5)]
 
 
 @pytest.mark.parametrize("written", [A9, "9"], ids=["object", "version"])
@@ -275,5 +280,5 @@ async def test_informer_caches_typed_objects():
 
     async with Informer(ClientSource(client, typed(ConfigMap)), clock=clock, options=LIST) as informer:
         await informer.wait_synced()
-        found = informer.lister.get("a", namespace="default")
-    assert found.metadata.resourceVersion == "5"
+        result = informer.lister.get("a", namespace="default")
+    assert result.metadata.resourceVersion == "5"

@@ -31,7 +31,7 @@ def test_informer_is_shared_for_the_same_selection():
 
 def test_informer_differs_by_class_namespace_and_selection():
     informers, _ = factory_over()
-    made = {
+    created = {
         id(informers.informer(ConfigMap)),
         id(informers.informer(Pod)),
         id(informers.informer(tree("v1", "Pod"))),
@@ -39,7 +39,7 @@ def test_informer_differs_by_class_namespace_and_selection():
         id(informers.informer(Pod, label_selector="a")),
         id(informers.informer(Pod, field_selector="a=b")),
     }
-    assert len(made) == 6
+    assert len(created) == 6
 
 
 def test_informer_rejects_another_transform():

@@ -48,9 +48,9 @@ async def offered(slow, *changes):
 
 
 async def test_callback_is_called_synchronously():
-    heard = []
-    await Callback(heard.append).offer(Added(A1))
-    assert heard == [Added(A1)]
+    received = []
+    await Callback(received.append).offer(Added(A1))
+    assert received == [Added(A1)]
 
 
 async def test_callback_exception_is_logged(caplog):
@@ -69,10 +69,10 @@ async def test_handler_receives_initial_objects_first_then_changes_in_order(supe
 
 
 async def test_handler_exception_is_logged(supervisor, caplog):
-    heard = []
+    received = []
 
     async def hear(change):
-        heard.append(change)
+        received.append(change)
         raise RuntimeError("broken")
 
     handler = Handler(hear)
@@ -80,7 +80,7 @@ async def test_handler_exception_is_logged(supervisor, caplog):
     await handler.offer(Added(A1))
     await handler.offer(Added(B1))
     await handler.drained()
-    assert heard == [Added(A1), Added(B1)]
+    assert received == [Added(A1), Added(B1)]
     assert "a handler failed on default/a" in caplog.text
 
 

@@ -8,10 +8,10 @@ from steersman.client.resource_types import typed
 
 
 def test_metadata_only_keeps_the_resource():
-    found = metadata_only(Pod)
-    assert (found.info, found.model) == (typed(Pod).info, PartialObjectMetadata)
-    assert found != typed(Pod)
-    assert metadata_only(typed(Pod)) == found
+    result = metadata_only(Pod)
+    assert (result.info, result.model) == (typed(Pod).info, PartialObjectMetadata)
+    assert result != typed(Pod)
+    assert metadata_only(typed(Pod)) == result
 
 
 def test_partial_object_metadata_ignores_other_fields():

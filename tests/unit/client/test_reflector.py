@@ -82,24 +82,24 @@ def watched_from(transport):
 
 async def test_reflector_lists_in_pages_then_watches():
     pages = listing(A5, B6, version=8, continue_token="t"), listing(config_map("c", 7), version=8)
-    async with running(*pages, Stream(event("MODIFIED", A9))) as (_, transport, heard, _):
-        assert heard == [("ALL", ["default/a@5", "default/b@6", "default/c@7"]), ("MODIFIED", "default/a@9")]
+    async with running(*pages, Stream(event("MODIFIED", A9))) as (_, transport, received, _):
+        assert received == [("ALL", ["default/a@5", "default/b@6", "default/c@7"]), ("MODIFIED", "default/a@9")]
         assert [dict(r.query).get("continue") for r in transport.requests[:2]] == [None, "t"]
         assert watched_from(transport) == ["8"]
 
 
 async def test_reflector_lists_at_once_when_a_continue_token_expires():
     pages = listing(A5, B6, version=8, continue_token="t"), refusal(410, "Expired"), listing(A9, version=10)
-    async with running(*pages, Stream()) as (_, transport, heard, _):
-        assert heard == [("ALL", ["default/a@9"])]
+    async with running(*pages, Stream()) as (_, transport, received, _):
+        assert received == [("ALL", ["default/a@9"])]
         assert "limit" not in dict(transport.requests[2].query)
         assert watched_from(transport) == ["10"]
 
 
 async def test_reflector_uses_a_streaming_list():
     stream = Stream(event("ADDED", A5) + event("ADDED", B6), bookmark("8", ends_initial=True) + event("MODIFIED", A9))
-    async with running(stream, options=STREAM) as (_, transport, heard, reflector):
-        assert heard == [("ALL", ["default/a@5", "default/b@6"]), ("MODIFIED", "default/a@9")]
+    async with running(stream, options=STREAM) as (_, transport, received, reflector):
+        assert received == [("ALL", ["default/a@5", "default/b@6"]), ("MODIFIED", "default/a@9")]
         query = dict(transport.requests[0].query)
         assert (query["sendInitialEvents"], query["resourceVersionMatch"]) == ("true", "NotOlderThan")
         assert reflector.position.newest == "9"
@@ -107,30 +107,30 @@ async def test_reflector_uses_a_streaming_list():
 
 async def test_reflector_applies_changes_during_initial_events():
     pieces = event("ADDED", A5) + event("ADDED", B6) + event("MODIFIED", A7) + event("DELETED", B6)
-    async with running(Stream(pieces + bookmark("8", ends_initial=True)), options=STREAM) as (_, _, heard, _):
-        assert heard == [("ALL", ["default/a@7"])]
+    async with running(Stream(pieces + bookmark("8", ends_initial=True)), options=STREAM) as (_, _, received, _):
+        assert received == [("ALL", ["default/a@7"])]
 
 
 @pytest.mark.parametrize("code", [400, 405, 406, 422])
 async def test_reflector_falls_back_to_a_list_without_streaming_support(code):
     script = refusal(code), listing(A5, version=8), Stream(), refusal(410, "Expired"), listing(A5, version=9), Stream()
-    async with running(*script, options=STREAM) as (clock, transport, heard, _):
-        assert heard == [("ALL", ["default/a@5"])]
+    async with running(*script, options=STREAM) as (clock, transport, received, _):
+        assert received == [("ALL", ["default/a@5"])]
         await clock.advance(200)  # the watch is silent, then refused: it is not asked for a streaming list again
         assert sum("sendInitialEvents" in dict(r.query) for r in transport.requests) == 1
 
 
 async def test_reflector_falls_back_to_a_list_when_initial_events_stall():
     async with running(Stream(event("ADDED", A5)), listing(A5, version=8), Stream(), options=STREAM) as state:
-        clock, _, heard, _ = state
+        clock, _, received, _ = state
         await clock.advance(16)
-        assert heard == [("ALL", ["default/a@5"])]
+        assert received == [("ALL", ["default/a@5"])]
 
 
 async def test_reflector_restarts_a_broken_streaming_list():
     whole = Stream(event("ADDED", A5) + bookmark("8", ends_initial=True))
-    async with running(Stream(event("ADDED", A5), ends=True), whole, options=STREAM) as (_, _, heard, _):
-        assert heard == [("ALL", ["default/a@5"])]
+    async with running(Stream(event("ADDED", A5), ends=True), whole, options=STREAM) as (_, _, received, _):
+        assert received == [("ALL", ["default/a@5"])]
 
 
 @pytest.mark.parametrize(
@@ -150,16 +150,16 @@ async def test_reflector_resumes_from_a_bookmark():
 async def test_reflector_drops_repeated_events():
     first = Stream(event("DELETED", config_map("a", 9)) + event("ADDED", config_map("a", 11)), ends=True)
     again = Stream(event("DELETED", config_map("a", 9)) + event("ADDED", config_map("a", 12)))
-    async with running(listing(A5, version=8), first, again) as (_, _, heard, _):
-        assert heard[1:] == [("DELETED", "default/a@9"), ("ADDED", "default/a@11"), ("ADDED", "default/a@12")]
+    async with running(listing(A5, version=8), first, again) as (_, _, received, _):
+        assert received[1:] == [("DELETED", "default/a@9"), ("ADDED", "default/a@11"), ("ADDED", "default/a@12")]
 
 
 async def test_reflector_delivers_all_objects_of_a_transaction_when_the_watch_breaks():
     first = Stream(event("ADDED", config_map("x", 9)), ends=True)
     rest = Stream(event("ADDED", config_map("x", 9)) + event("ADDED", config_map("y", 9)))
-    async with running(listing(version=8), first, rest) as (_, transport, heard, _):
+    async with running(listing(version=8), first, rest) as (_, transport, received, _):
         assert watched_from(transport) == ["8", "8"]
-        assert ("ADDED", "default/y@9") in heard
+        assert ("ADDED", "default/y@9") in received
 
 
 @pytest.mark.parametrize(
@@ -172,15 +172,15 @@ async def test_reflector_delivers_all_objects_of_a_transaction_when_the_watch_br
     ids=["refused", "in the stream", "the server went back in time"],
 )
 async def test_reflector_relists_when_the_version_expired(end):
-    async with running(listing(A5, version=8), end, listing(B6, version=20), Stream()) as (_, transport, heard, _):
-        assert heard == [("ALL", ["default/a@5"]), ("ALL", ["default/b@6"])]
+    async with running(listing(A5, version=8), end, listing(B6, version=20), Stream()) as (_, transport, received, _):
+        assert received == [("ALL", ["default/a@5"]), ("ALL", ["default/b@6"])]
         assert watched_from(transport) == ["8", "20"]
 
 
 async def test_reflector_resumes_after_other_errors():
     error = Stream(event("ERROR", {"kind": "Status", "code": 500, "reason": "InternalError"}))
-    async with running(listing(A5, version=8), error, Stream()) as (_, transport, heard, _):
-        assert len(heard) == 1
+    async with running(listing(A5, version=8), error, Stream()) as (_, transport, received, _):
+        assert len(received) == 1
         assert watched_from(transport) == ["8", "8"]
 
 
@@ -225,44 +225,44 @@ async def test_reflector_respects_retry_after():
 
 async def test_reflector_does_not_count_idle_watches_as_failures():
     quiet = [Stream()] * 30
-    async with running(listing(A5, version=8), *quiet) as (clock, transport, heard, _):
+    async with running(listing(A5, version=8), *quiet) as (clock, transport, received, _):
         await clock.advance(100 * 29)
         assert transport.script == []
-        assert heard == [("ALL", ["default/a@5"])]
+        assert received == [("ALL", ["default/a@5"])]
 
 
 async def test_reflector_relists_after_many_resumes_without_events():
     script = [refusal(500, "InternalError")] * 10
     options = ReflectorOptions(streaming_list=False, idle_seconds=10_000)
     async with running(listing(A5, version=8), *script, listing(B6, version=9), Stream(), options=options) as state:
-        clock, _, heard, _ = state
+        clock, _, received, _ = state
         await clock.advance(1000)
-        assert heard == [("ALL", ["default/a@5"]), ("ALL", ["default/b@6"])]
+        assert received == [("ALL", ["default/a@5"]), ("ALL", ["default/b@6"])]
 
 
 async def test_reflector_relists_after_an_exception_of_the_sink(caplog):
     watch = Stream(event("MODIFIED", A9))
     async with running(listing(A5, version=8), watch, listing(A9, version=9), Stream(), sink=Broken()) as state:
-        clock, _, heard, _ = state
+        clock, _, received, _ = state
         await clock.advance(2)
-        assert heard == [("ALL", ["default/a@5"]), ("ALL", ["default/a@9"])]
+        assert received == [("ALL", ["default/a@5"]), ("ALL", ["default/a@9"])]
         assert "could not be taken in" in caplog.text
 
 
 async def test_reflector_relists_after_an_undecodable_event():
     watch = Stream(b"nonsense\n")
-    async with running(listing(A5, version=8), watch, listing(A9, version=9), Stream()) as (_, _, heard, _):
-        assert heard[-1] == ("ALL", ["default/a@9"])
+    async with running(listing(A5, version=8), watch, listing(A9, version=9), Stream()) as (_, _, received, _):
+        assert received[-1] == ("ALL", ["default/a@9"])
 
 
 async def test_reflector_ignores_unknown_event_types(caplog):
     async with running(listing(A5, version=8), Stream(event("PAINTED", A9) + event("MODIFIED", A9))) as (
         _,
         _,
-        heard,
+        received,
         _,
     ):
-        assert heard[1:] == [("MODIFIED", "default/a@9")]
+        assert received[1:] == [("MODIFIED", "default/a@9")]
         assert "unknown type 'PAINTED'" in caplog.text
 
 

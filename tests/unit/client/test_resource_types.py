@@ -28,8 +28,8 @@ def test_typed_returns_the_resource_of_a_model(model, name):
 
 
 def test_typed_returns_the_resource_of_a_lightkube_resource():
-    found = resource_types.typed(PodResource)
-    assert (found.info.name, found.model) == ("pods", PodResource)
+    result = resource_types.typed(PodResource)
+    assert (result.info.name, result.model) == ("pods", PodResource)
 
 
 def test_typed_rejects_other_classes():
@@ -39,14 +39,14 @@ def test_typed_rejects_other_classes():
 
 def test_typed_model_exists_for_every_built_in_kind():
     for info in table().resources:
-        found = resource_types.typed_model(info.api_version, info.kind)
-        assert resource_types.typed(found.model).info == info
+        result = resource_types.typed_model(info.api_version, info.kind)
+        assert resource_types.typed(result.model).info == info
 
 
 def test_tree_returns_a_resource_of_plain_trees():
-    found = resource_types.tree("apps/v1", "Deployment")
-    assert (found.info.name, found.model, found.is_tree) == ("deployments", dict, True)
-    assert resource_types.typed(Deployment).as_trees() == found
+    body = resource_types.tree("apps/v1", "Deployment")
+    assert (body.info.name, body.model, body.is_tree) == ("deployments", dict, True)
+    assert resource_types.typed(Deployment).as_trees() == body
 
 
 def test_tree_rejects_unknown_kinds():
@@ -55,9 +55,9 @@ def test_tree_rejects_unknown_kinds():
 
 
 def test_custom_registers_its_model():
-    made = resource_types.custom("example.com/v1", "Widget", plural="widgets", model=Widget)
-    assert resource_types.typed(Widget) == made
-    assert made.info.api_version == "example.com/v1"
+    created = resource_types.custom("example.com/v1", "Widget", plural="widgets", model=Widget)
+    assert resource_types.typed(Widget) == created
+    assert created.info.api_version == "example.com/v1"
     assert resource_types.typed(LoudWidget).model is LoudWidget
 
 

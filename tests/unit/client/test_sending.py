@@ -114,7 +114,10 @@ async def test_requests_wait_for_the_rate_limiter():
     assert not task.done()
     await clock.advance(0.2)
     assert task.result().status == 200
-    assert [heard for heard in metrics.heard if heard[0] == "throttled"] == [("throttled", 0), ("throttled", 1.0)]
+    assert [received for received in metrics.heard if received[0] == "throttled"] == [
+        ("throttled", 0),
+        ("throttled", 1.0),
+    ]
 
 
 async def test_metrics_count_requests_and_retries():
@@ -130,9 +133,9 @@ async def test_metrics_count_requests_and_retries():
 
 
 async def test_request_reports_warnings_and_sends_the_user_agent():
-    heard = []
-    _, transport = await send("GET", answer({}, headers={"warning": '299 - "old"'}), on_warning=heard.append)
-    assert heard == ["old"]
+    received = []
+    _, transport = await send("GET", answer({}, headers={"warning": '299 - "old"'}), on_warning=received.append)
+    assert received == ["old"]
     assert transport.requests[0].headers["user-agent"] == "test"
 
 

@@ -30,11 +30,11 @@ def test_lister_gets_objects_by_name_and_key():
 
 
 @pytest.mark.parametrize(
-    ("selector", "wanted"),
+    ("selector", "expected"),
     [("", [A, B]), ("app=x", [A]), ("app in (x,y),!tier", [B]), ({"app": "x", "tier": "1"}, [A])],
 )
-def test_list_filters_by_labels(selector, wanted):
-    assert filled(A, B)[1].list(label_selector=selector) == wanted
+def test_list_filters_by_labels(selector, expected):
+    assert filled(A, B)[1].list(label_selector=selector) == expected
 
 
 def test_list_rejects_a_malformed_selector():
@@ -90,6 +90,6 @@ def test_index_equals_a_linear_search(operations):
         else:
             store.put(f"default/{name}", config_map(name, 1, **data))
     for color in "rgb":
-        found = {key_of(obj) for obj in lister.by_index("color", color)}
-        assert found == {key_of(obj) for obj in lister if color in by_color(obj)}
+        keys = {key_of(obj) for obj in lister.by_index("color", color)}
+        assert keys == {key_of(obj) for obj in lister if color in by_color(obj)}
     assert set(store.index_values("color")) == {color for obj in lister for color in by_color(obj)}

@@ -48,8 +48,8 @@ def test_type_tables_have_no_descriptions(tables):
 
 
 def test_type_tables_raise_for_an_unused_overlay_entry(monkeypatch):
-    known = types.overlay
+    overlay = types.overlay
     stale = {"fields": {"apps_v1.Deployment": {"value": ["noSuchField"]}}}
-    monkeypatch.setattr(types, "overlay", lambda name: stale.get(name) or known(name))
+    monkeypatch.setattr(types, "overlay", lambda name: stale.get(name) or overlay(name))
     with pytest.raises(ValueError, match="noSuchField"):
         type_tables(definitions())

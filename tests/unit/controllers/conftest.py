@@ -63,10 +63,10 @@ class Cluster:
         """Create an object; a status in ``more`` is written, too."""
         metadata = {"name": name, **({"namespace": namespace} if namespace else {}), **more.pop("metadata", {})}
         status = more.pop("status", None)
-        made = await self.client.create({"apiVersion": api_version, "kind": kind, "metadata": metadata, **more})
+        created = await self.client.create({"apiVersion": api_version, "kind": kind, "metadata": metadata, **more})
         if status is not None:
-            made = await self.client.update_status({**made, "status": status})
-        return made
+            created = await self.client.update_status({**created, "status": status})
+        return created
 
     async def define(self, resource, *, fields=()):
         """Serve a kind that the server does not have itself; ``fields`` of its spec can be selected by."""
@@ -96,8 +96,8 @@ class Cluster:
         """The object once it is as it should be; ``matches`` is given the tree, or None."""
 
         async def is_so():
-            found = await self.find(api_version, kind, name, namespace=namespace)
-            return (found or True) if matches(found) else None
+            result = await self.find(api_version, kind, name, namespace=namespace)
+            return (result or True) if matches(result) else None
 
         return await self.until(is_so, within_seconds=within_seconds)
 
@@ -148,9 +148,9 @@ class Conflicts:
 
     def answer(self, request):
         """The answer to a request, or None."""
-        for wanted in self._wanted:
-            if request.method == wanted[0] and request.path.endswith(wanted[1]):
-                self._wanted.remove(wanted)
+        for expected in self._wanted:
+            if request.method == expected[0] and request.path.endswith(expected[1]):
+                self._wanted.remove(expected)
                 return Response(409, {"content-type": "application/json"}, self._STATUS)
         return None
 
@@ -187,6 +187,6 @@ def pod_spec():
 @pytest.fixture
 def resyncs(monkeypatch):
     """Periods and keys that controllers ask to have queued again, in the order in which they are built."""
-    asked = []
-    monkeypatch.setattr(ManagedController, "resync_every", lambda _, seconds, keys: asked.append((seconds, keys)))
-    return asked
+    requests = []
+    monkeypatch.setattr(ManagedController, "resync_every", lambda _, seconds, keys: requests.append((seconds, keys)))
+    return requests

@@ -27,12 +27,12 @@ async def test_status_follows_the_generation(cluster):
     await cluster.start(build)
     rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
     spec = {"matchConstraints": {"resourceRules": rules}, "validations": [{"expression": "true"}]}
-    made = await cluster.make(*KIND, "p", spec=spec)
-    observed = lambda wanted: lambda obj: obj.get("status", {}).get("observedGeneration") == wanted  # noqa: E731
-    seen = await cluster.eventually(*KIND, "p", observed(made["metadata"]["generation"]))
+    created = await cluster.make(*KIND, "p", spec=spec)
+    observed = lambda expected: lambda obj: obj.get("status", {}).get("observedGeneration") == expected  # noqa: E731
+    seen = await cluster.eventually(*KIND, "p", observed(created["metadata"]["generation"]))
     spec["validations"] = [{"expression": "false"}]
     await cluster.client.update({**seen, "spec": spec})
-    await cluster.eventually(*KIND, "p", observed(made["metadata"]["generation"] + 1))
+    await cluster.eventually(*KIND, "p", observed(created["metadata"]["generation"] + 1))
 
 
 def rule(groups, versions, resources):

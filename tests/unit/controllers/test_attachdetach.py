@@ -32,15 +32,15 @@ def node(*, in_use=(), attached=(), ready="True", taints=(), **annotations):
 
 
 def attachment(*, attached=True):
-    made = new_attachment(volume(), "n")
+    result = new_attachment(volume(), "n")
     status = msgspec.convert({"attached": attached}, dict)
-    return msgspec.convert({**msgspec.to_builtins(made), "status": status}, type(made))
+    return msgspec.convert({**msgspec.to_builtins(result), "status": status}, type(result))
 
 
-def planned(found, *, wanted=(), attachments=(), others=(), waited=0.0):
+def planned(target_node, *, desired=(), attachments=(), others=(), waited=0.0):
     return plan_node(
-        found,
-        {each.metadata.name: each for each in wanted},
+        target_node,
+        {item.metadata.name: item for item in desired},
         attachments,
         others={"v": others},
         volumes={"v": volume()},
@@ -63,22 +63,22 @@ def test_desired_volumes_exclude_terminated_pods():
 
 
 def test_plan_attaches_a_desired_volume_once():
-    assert [each.metadata.name for each in planned(node(), wanted=[volume()]).attach] == [NAME]
-    again = planned(node(), wanted=[volume()], attachments=[attachment()])
+    assert [item.metadata.name for item in planned(node(), desired=[volume()]).attach] == [NAME]
+    again = planned(node(), desired=[volume()], attachments=[attachment()])
     assert (again.attach, again.detach, again.attached) == ([], [], [UNIQUE])
-    waiting = planned(node(), wanted=[volume()], attachments=[attachment(attached=False)])
+    waiting = planned(node(), desired=[volume()], attachments=[attachment(attached=False)])
     assert (waiting.attach, waiting.attached) == ([], [])
 
 
 @pytest.mark.parametrize(("modes", "count"), [(["ReadWriteOnce"], 0), (["ReadWriteMany"], 1), (["ReadOnlyMany"], 1)])
 def test_plan_attaches_only_shared_volumes_twice(modes, count):
-    plan = planned(node(), wanted=[volume(*modes)], others=["m"])
+    plan = planned(node(), desired=[volume(*modes)], others=["m"])
     assert len(plan.attach) == count
     assert plan.elsewhere == ["v"][count:]
 
 
 @pytest.mark.parametrize(
-    ("found", "waited", "held"),
+    ("target_node", "waited", "held"),
     [
         (node(), 0, False),
         (node(in_use=[UNIQUE]), FORCE_SECONDS, True),
@@ -87,8 +87,8 @@ def test_plan_attaches_only_shared_volumes_twice(modes, count):
         (node(in_use=[UNIQUE], taints=[{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}]), 0, False),
     ],
 )
-def test_plan_keeps_volumes_in_use(found, waited, held):
-    plan = planned(found, attachments=[attachment()], waited=waited)
+def test_plan_keeps_volumes_in_use(target_node, waited, held):
+    plan = planned(target_node, attachments=[attachment()], waited=waited)
     assert [len(plan.held), len(plan.detach), len(plan.attached)] == [held, not held, held]
 
 
@@ -108,8 +108,8 @@ def test_plan_detaches_from_a_deleted_node_after_a_delay(in_use, waited, held):
 
 
 def test_node_status_lists_attached_volumes():
-    found = node(attached=["kubernetes.io/csi/d^gone", "other/x"])
-    rows = attached_patch(found, [UNIQUE])["status"]["volumesAttached"]
+    target_node = node(attached=["kubernetes.io/csi/d^gone", "other/x"])
+    rows = attached_patch(target_node, [UNIQUE])["status"]["volumesAttached"]
     assert [row["name"] for row in rows] == ["other/x", UNIQUE]
     assert attached_patch(node(attached=[UNIQUE]), [UNIQUE]) is None
     assert attached_patch(node(attached=[UNIQUE]), [])["status"] == {"volumesAttached": None}
@@ -143,7 +143,7 @@ async def remove(cluster, name):
 
 async def attached(cluster):
     """Nodes for which there are attachments."""
-    return sorted(each["spec"]["nodeName"] for each in await cluster.client.list(tree(*ATTACHMENT)))
+    return sorted(item["spec"]["nodeName"] for item in await cluster.client.list(tree(*ATTACHMENT)))
 
 
 def is_attached_to(cluster, *nodes):
@@ -161,8 +161,8 @@ async def test_volume_is_attached_for_a_pod_and_detached_after_it(cluster, pod_s
     assert obj["spec"] == {"attacher": "d", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
     await cluster.client.update_status({**obj, "status": {"attached": True}})
 
-    def named(*wanted):
-        return lambda node: [row["name"] for row in node["status"].get("volumesAttached") or ()] == list(wanted)
+    def named(*desired):
+        return lambda node: [row["name"] for row in node["status"].get("volumesAttached") or ()] == list(desired)
 
     await cluster.eventually("v1", "Node", "n", named(UNIQUE))
     await cluster.until(lambda: cluster.events("SuccessfulAttachVolume"))

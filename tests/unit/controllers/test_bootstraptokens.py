@@ -20,8 +20,8 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def data(**values):
-    given = {"token-id": "abcdef", "token-secret": "0123456789abcdef", "usage-bootstrap-signing": "true"} | values
-    return {key.replace("_", "-"): base64.b64encode(value.encode()).decode() for key, value in given.items()}
+    source = {"token-id": "abcdef", "token-secret": "0123456789abcdef", "usage-bootstrap-signing": "true"} | values
+    return {key.replace("_", "-"): base64.b64encode(value.encode()).decode() for key, value in source.items()}
 
 
 def secret(name="bootstrap-token-abcdef", **values):
@@ -29,7 +29,7 @@ def secret(name="bootstrap-token-abcdef", **values):
 
 
 @pytest.mark.parametrize(
-    ("found", "signs"),
+    ("obj", "signs"),
     [
         (secret(), True),
         (secret("another-name"), False),
@@ -39,9 +39,9 @@ def secret(name="bootstrap-token-abcdef", **values):
         (secret(token_secret=""), False),
     ],
 )
-def test_signing_token_requires_a_complete_unexpired_secret(found, signs):
-    found.data = {key.replace("_", "-"): value for key, value in found.data.items()}
-    assert (signing_token(found, now=NOW) is not None) is signs
+def test_signing_token_requires_a_complete_unexpired_secret(obj, signs):
+    obj.data = {key.replace("_", "-"): value for key, value in obj.data.items()}
+    assert (signing_token(obj, now=NOW) is not None) is signs
 
 
 @pytest.mark.parametrize(

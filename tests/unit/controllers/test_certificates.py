@@ -56,8 +56,8 @@ def request(common_name="system:node:n", organization="system:nodes", dns=()):
     if dns:
         alternatives = [*map(x509.DNSName, dns), x509.IPAddress(ip_address("10.0.0.1"))]
         builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
-    made = builder.sign(ec.generate_private_key(ec.SECP256R1()), SHA256())
-    return base64.b64encode(made.public_bytes(Encoding.PEM)).decode()
+    created = builder.sign(ec.generate_private_key(ec.SECP256R1()), SHA256())
+    return base64.b64encode(created.public_bytes(Encoding.PEM)).decode()
 
 
 def csr(*conditions, signer=KUBELET_CLIENT, usages=CLIENT, certificate=None, username="system:node:n"):
@@ -71,7 +71,7 @@ def csr(*conditions, signer=KUBELET_CLIENT, usages=CLIENT, certificate=None, use
 
 
 @pytest.mark.parametrize(
-    ("signer", "asked", "usages", "fault"),
+    ("signer", "requested", "usages", "fault"),
     [
         (KUBELET_CLIENT, NODE, CLIENT, ""),
         (KUBELET_CLIENT, NODE, CLIENT[:1] + CLIENT[2:], ""),
@@ -93,12 +93,12 @@ def csr(*conditions, signer=KUBELET_CLIENT, usages=CLIENT, certificate=None, use
         (LEGACY_UNKNOWN, Asked("alice"), SERVER, ""),
     ],
 )
-def test_signers_validate_requests(signer, asked, usages, fault):
-    assert signer_fault(signer, asked, usages) == fault
+def test_signers_validate_requests(signer, requested, usages, fault):
+    assert signer_fault(signer, requested, usages) == fault
 
 
 @pytest.mark.parametrize(
-    ("found", "subresources"),
+    ("obj", "subresources"),
     [
         (csr(), ["selfnodeclient", "nodeclient"]),
         (csr(username="alice"), ["nodeclient"]),
@@ -106,12 +106,12 @@ def test_signers_validate_requests(signer, asked, usages, fault):
         (csr(usages=SERVER), []),
     ],
 )
-def test_kubelets_requests_are_recognized(found, subresources):
-    assert [each.subresource for each in recognized(found, NODE)] == subresources
+def test_kubelets_requests_are_recognized(obj, subresources):
+    assert [recognized_kind.subresource for recognized_kind in recognized(obj, NODE)] == subresources
 
 
 @pytest.mark.parametrize(
-    ("found", "undecided", "to_be_signed"),
+    ("obj", "undecided", "to_be_signed"),
     [
         (csr(), True, False),
         (csr("Approved"), False, True),
@@ -120,8 +120,8 @@ def test_kubelets_requests_are_recognized(found, subresources):
         (csr("Approved", certificate="x"), False, False),
     ],
 )
-def test_next_step_of_a_request(found, undecided, to_be_signed):
-    assert (is_undecided(found), is_to_be_signed(found)) == (undecided, to_be_signed)
+def test_next_step_of_a_request(obj, undecided, to_be_signed):
+    assert (is_undecided(obj), is_to_be_signed(obj)) == (undecided, to_be_signed)
 
 
 CA_LIFE = (NOW - YEAR, NOW + 2 * YEAR)
@@ -147,7 +147,7 @@ def test_certificate_does_not_outlive_its_signer():
 
 
 @pytest.mark.parametrize(
-    ("found", "end", "seconds"),
+    ("obj", "end", "seconds"),
     [
         (csr(), None, 24 * 3600),
         (csr("Approved"), None, 24 * 3600),
@@ -157,13 +157,13 @@ def test_certificate_does_not_outlive_its_signer():
         (csr("Approved", certificate="x"), NOW + timedelta(minutes=1), 60),
     ],
 )
-def test_requests_are_kept_for_a_while(found, end, seconds):
-    assert seconds_to_cleanup(found, now=NOW, certificate_end=end) == seconds
+def test_requests_are_kept_for_a_while(obj, end, seconds):
+    assert seconds_to_cleanup(obj, now=NOW, certificate_end=end) == seconds
 
 
 def test_request_is_parsed():
-    asked = Request(request(dns=["n"])).asked
-    assert asked == Asked("system:node:n", ("system:nodes",), ("n",), ("10.0.0.1",))
+    requested = Request(request(dns=["n"])).asked
+    assert requested == Asked("system:node:n", ("system:nodes",), ("n",), ("10.0.0.1",))
     with pytest.raises(ValueError, match="PEM"):
         Request("")
 
@@ -171,11 +171,11 @@ def test_request_is_parsed():
 def test_signed_certificate_matches_the_request():
     ca = make_ca("ca", now=NOW, life=YEAR)
     signed = Authority(ca.certificate, ca.key).sign(Request(request(dns=["n"])), CLIENT, validity=(NOW, NOW + YEAR))
-    made = x509.load_pem_x509_certificate(base64.b64decode(signed))
-    made.verify_directly_issued_by(x509.load_pem_x509_certificate(ca.certificate))
-    usage = made.extensions.get_extension_for_class(x509.KeyUsage).value
+    certificate = x509.load_pem_x509_certificate(base64.b64decode(signed))
+    certificate.verify_directly_issued_by(x509.load_pem_x509_certificate(ca.certificate))
+    usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
     assert (usage.digital_signature, usage.key_encipherment, usage.key_cert_sign) == (True, True, False)
-    extended = made.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    extended = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
     assert list(extended) == [ExtendedKeyUsageOID.CLIENT_AUTH]
     assert certificate_end(signed) == NOW + YEAR
     assert certificate_end(None) is None
@@ -239,8 +239,8 @@ async def test_approved_request_is_signed_or_rejected(cluster, ca_files):
     await approve(cluster, "bad")
     await cluster.eventually(*KIND, "good", lambda obj: obj["status"].get("certificate"))
 
-    def has_failed(found):
-        return any(condition["type"] == "Failed" for condition in found["status"]["conditions"])
+    def has_failed(obj):
+        return any(condition["type"] == "Failed" for condition in obj["status"]["conditions"])
 
     bad = await cluster.eventually(*KIND, "bad", has_failed)
     assert "certificate" not in bad["status"]
@@ -263,8 +263,8 @@ async def test_denied_requests_are_deleted_after_an_hour(cluster, clock):
 @pytest.mark.parametrize(("age", "left"), [(0, 900), (899, 1), (900, 0), (5000, -4100)])
 def test_pod_certificate_request_is_kept_for_15_minutes(age, left):
     created = (NOW - timedelta(seconds=age)).isoformat()
-    found = {**POD_REQUEST, "metadata": {"name": "r", "creationTimestamp": created}}
-    assert seconds_to_pod_request_cleanup(msgspec.convert(found, PodCertificateRequest), now=NOW) == left
+    body = {**POD_REQUEST, "metadata": {"name": "r", "creationTimestamp": created}}
+    assert seconds_to_pod_request_cleanup(msgspec.convert(body, PodCertificateRequest), now=NOW) == left
 
 
 async def test_requests_of_pods_are_deleted_when_they_are_due(cluster):
@@ -276,7 +276,7 @@ async def test_requests_of_pods_are_deleted_when_they_are_due(cluster):
     await cluster.make(*POD_KIND, "young", namespace="default", spec=POD_REQUEST["spec"])
 
     async def names():
-        return [found.metadata.name for found in await cluster.client.list(requests)]
+        return [result.metadata.name for result in await cluster.client.list(requests)]
 
     async def one_is_gone():
         return await names() == ["young"]

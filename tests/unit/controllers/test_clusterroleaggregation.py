@@ -13,7 +13,7 @@ def rule(*verbs):
 def role(name, *rules, selects=(), **labels):
     tree_ = {"metadata": {"name": name, "labels": labels}, "rules": list(rules)}
     if selects:
-        tree_["aggregationRule"] = {"clusterRoleSelectors": [{"matchLabels": each} for each in selects]}
+        tree_["aggregationRule"] = {"clusterRoleSelectors": [{"matchLabels": selector} for selector in selects]}
     return msgspec.convert(tree_, ClusterRole)
 
 
@@ -24,7 +24,7 @@ def test_aggregated_rules_are_ordered_and_unique():
         role("x", rule("list"), rule("get"), a="1"),
         role("z", rule("watch"), b="1"),
     ]
-    verbs = [each.verbs for each in aggregated_rules(whole, [whole, *parts])]
+    verbs = [aggregated_rule.verbs for aggregated_rule in aggregated_rules(whole, [whole, *parts])]
     assert verbs == [["watch"], ["list"], ["get"]]
 
 

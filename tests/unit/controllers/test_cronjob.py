@@ -96,15 +96,15 @@ def test_whether_a_job_is_started(expected, at, reasons):
 
 
 def test_schedule_that_never_occurs_is_reported():
-    wanted = cron("0 0 31 2 *")
-    (event,) = plan.plan_start(wanted, plan.status_of(wanted), now=NOW).events
+    expected = cron("0 0 31 2 *")
+    (event,) = plan.plan_start(expected, plan.status_of(expected), now=NOW).events
     assert event.type == "Warning"
     assert event.message.startswith("invalid schedule: 0 0 31 2 * : ")
 
 
 def test_requeue_is_at_the_next_time():
-    wanted = cron("0 15 * * *", timeZone="Asia/Tokyo", last=NOON)
-    assert plan.plan_start(wanted, plan.status_of(wanted), now=NOW).wake == datetime(2026, 1, 2, 6, tzinfo=UTC)
+    expected = cron("0 15 * * *", timeZone="Asia/Tokyo", last=NOON)
+    assert plan.plan_start(expected, plan.status_of(expected), now=NOW).wake == datetime(2026, 1, 2, 6, tzinfo=UTC)
 
 
 def test_job_has_name_and_annotation_of_its_start():
@@ -123,7 +123,7 @@ def test_jobs_that_ended_are_active_no_more():
     status, events = plan.take_in(
         status, [job("a", "Complete"), job("b", "Failed"), job("c"), job("d"), job("e", "Failed")]
     )
-    assert [each.name for each in status.active] == ["c"]
+    assert [item.name for item in status.active] == ["c"]
     assert status.lastSuccessfulTime == NOON
     assert [event.reason for event in events] == ["SawCompletedJob", "SawCompletedJob", "UnexpectedJob"]
     assert events[1].message == "Saw completed job: b, condition: Failed"
@@ -145,8 +145,8 @@ def test_jobs_beyond_the_limits_are_deleted_oldest_first():
 
 
 async def run(cluster, **spec):
-    wanted = {"schedule": "*/5 * * * *", "jobTemplate": JOB, **spec}
-    await cluster.make("batch/v1", "CronJob", "cj", namespace="default", spec=wanted)
+    full_spec = {"schedule": "*/5 * * * *", "jobTemplate": JOB, **spec}
+    await cluster.make("batch/v1", "CronJob", "cj", namespace="default", spec=full_spec)
     return await cluster.start(build)
 
 
@@ -177,7 +177,7 @@ async def test_reconcile_creates_a_job_at_its_minute(cluster, clock):
     await clock.advance(1)
     await cluster.until(have(cluster, 1), within_seconds=1)
     obj = await cluster.eventually(
-        "batch/v1", "CronJob", "cj", lambda each: each["status"].get("active"), namespace="default"
+        "batch/v1", "CronJob", "cj", lambda item: item["status"].get("active"), namespace="default"
     )
     assert obj["status"]["active"][0]["name"] == name_of((await jobs_of(cluster))[0])
     skew = "cronjob_controller_job_creation_skew_duration_seconds"
@@ -191,7 +191,7 @@ async def test_reconcile_records_and_deletes_finished_jobs(cluster):
     await end(cluster, (await jobs_of(cluster))[0])
     await cluster.until(have(cluster, 0))
     await cluster.eventually(
-        "batch/v1", "CronJob", "cj", lambda each: not each["status"].get("active"), namespace="default"
+        "batch/v1", "CronJob", "cj", lambda item: not item["status"].get("active"), namespace="default"
     )
     await cluster.until(lambda: cluster.events("SuccessfulDelete"))
 
@@ -202,8 +202,8 @@ async def test_reconcile_replaces_an_active_job(cluster):
     first = name_of((await jobs_of(cluster))[0])
 
     async def another():
-        found = await jobs_of(cluster)
-        return len(found) == 1 and name_of(found[0]) != first
+        jobs = await jobs_of(cluster)
+        return len(jobs) == 1 and name_of(jobs[0]) != first
 
     await cluster.until(another, within_seconds=301, step_seconds=1)
 

@@ -25,8 +25,8 @@ def daemon(*, generation="1", strategy=None, pod_spec=None, **spec):
     template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [], **(pod_spec or {})}}
     metadata = {"name": "ds", "namespace": "ns", "uid": "u", "generation": 7,
                 "annotations": {rules.GENERATION_ANNOTATION: generation}}  # fmt: skip
-    wanted = {"selector": {"matchLabels": {"app": "x"}}, "template": template, "updateStrategy": strategy, **spec}
-    return msgspec.convert({"metadata": metadata, "spec": wanted}, DaemonSet)
+    full_spec = {"selector": {"matchLabels": {"app": "x"}}, "template": template, "updateStrategy": strategy, **spec}
+    return msgspec.convert({"metadata": metadata, "spec": full_spec}, DaemonSet)
 
 
 def node(name="n", *, labels=None, taints=()):
@@ -34,16 +34,16 @@ def node(name="n", *, labels=None, taints=()):
     return msgspec.convert({"metadata": {"name": name, "labels": labels or {}}, "spec": {"taints": taints}}, Node)
 
 
-def pod(name, on="n", *, made="new", phase="Running", ready=True, age=0, bound=True, deleted=False):
+def pod(name, on="n", *, revision="new", phase="Running", ready=True, age=0, bound=True, deleted=False):
     since = NOW - timedelta(seconds=age)
-    metadata = {"name": name, "namespace": "ns", "uid": name, "labels": {rules.REVISION_HASH: made},
+    metadata = {"name": name, "namespace": "ns", "uid": name, "labels": {rules.REVISION_HASH: revision},
                 "creationTimestamp": since, "deletionTimestamp": NOW if deleted else None}  # fmt: skip
     conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": since}] if ready else []
-    found = msgspec.convert(
+    converted = msgspec.convert(
         {"metadata": metadata, "spec": {"containers": []}, "status": {"phase": phase, "conditions": conditions}}, Pod
     )
-    pinned = rules.new_pod(daemon(), on, OWNER, made).spec
-    return msgspec.structs.replace(found, spec=msgspec.structs.replace(pinned, nodeName=on if bound else None))
+    pinned = rules.new_pod(daemon(), on, OWNER, revision).spec
+    return msgspec.structs.replace(converted, spec=msgspec.structs.replace(pinned, nodeName=on if bound else None))
 
 
 def see(ds, nodes, *pods):
@@ -58,7 +58,7 @@ def names(pods):
 
 
 @pytest.mark.parametrize(
-    ("pod_spec", "found", "verdict"),
+    ("pod_spec", "obj", "verdict"),
     [
         ({}, node(), (True, True)),
         ({"nodeName": "n"}, node(), (True, True)),
@@ -75,8 +75,8 @@ def names(pods):
         ({"hostNetwork": True}, node(taints=[("node.kubernetes.io/network-unavailable", "NoSchedule")]), (True, True)),
     ],
 )
-def test_judge(pod_spec, found, verdict):
-    assert rules.judge(daemon(pod_spec=pod_spec), found) == verdict
+def test_judge(pod_spec, obj, verdict):
+    assert rules.judge(daemon(pod_spec=pod_spec), obj) == verdict
 
 
 def test_new_pod_is_pinned_and_keeps_preferences():
@@ -94,7 +94,7 @@ def test_new_pod_is_pinned_and_keeps_preferences():
 def test_tolerations_are_not_duplicated():
     own = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
     tolerations = rules.tolerations(daemon(pod_spec={"tolerations": [own]}).spec.template.spec)
-    assert [each.tolerationSeconds for each in tolerations if each.key == own["key"]] == [None]
+    assert [toleration.tolerationSeconds for toleration in tolerations if toleration.key == own["key"]] == [None]
     assert len(tolerations) == 6
 
 
@@ -154,11 +154,11 @@ def test_pods_on_ineligible_nodes_are_deleted_and_finished_ones_replaced():
 @pytest.mark.parametrize(
     ("pods", "delete", "wait"),
     [
-        ([pod("old", made="old", age=9), pod("new", ready=False)], [], None),
-        ([pod("old", made="old", age=9), pod("new", age=2)], [], 3),
-        ([pod("old", made="old", age=9), pod("new", age=7)], ["old"], None),
-        ([pod("old", made="old", ready=False, age=9), pod("new", ready=False)], ["old"], None),
-        ([pod("old", made="old", age=9), pod("old2", made="old", age=8), pod("new", age=2)], ["old2"], 3),
+        ([pod("old", revision="old", age=9), pod("new", ready=False)], [], None),
+        ([pod("old", revision="old", age=9), pod("new", age=2)], [], 3),
+        ([pod("old", revision="old", age=9), pod("new", age=7)], ["old"], None),
+        ([pod("old", revision="old", ready=False, age=9), pod("new", ready=False)], ["old"], None),
+        ([pod("old", revision="old", age=9), pod("old2", revision="old", age=8), pod("new", age=2)], ["old2"], 3),
     ],
 )
 def test_surge_keeps_the_old_pod_until_the_new_one_is_available(pods, delete, wait):
@@ -169,12 +169,12 @@ def test_surge_keeps_the_old_pod_until_the_new_one_is_available(pods, delete, wa
 @pytest.mark.parametrize(
     ("most", "pods", "delete"),
     [
-        (1, [pod("a", "a", made="old"), pod("b", "b", made="old")], ["a"]),
-        (2, [pod("a", "a", made="old"), pod("b", "b", made="old")], ["a", "b"]),
-        (1, [pod("a", "a", made="old"), pod("b", "b", ready=False)], []),
-        (1, [pod("a", "a", made="old"), pod("b", "b", made="old", ready=False)], ["b"]),
-        (1, [pod("a", "a", made="old")], []),
-        (1, [pod("a", "a", made="old"), pod("b", "b")], ["a"]),
+        (1, [pod("a", "a", revision="old"), pod("b", "b", revision="old")], ["a"]),
+        (2, [pod("a", "a", revision="old"), pod("b", "b", revision="old")], ["a", "b"]),
+        (1, [pod("a", "a", revision="old"), pod("b", "b", ready=False)], []),
+        (1, [pod("a", "a", revision="old"), pod("b", "b", revision="old", ready=False)], ["b"]),
+        (1, [pod("a", "a", revision="old")], []),
+        (1, [pod("a", "a", revision="old"), pod("b", "b")], ["a"]),
     ],
 )
 def test_plan_update_respects_max_unavailable(most, pods, delete):
@@ -185,10 +185,10 @@ def test_plan_update_respects_max_unavailable(most, pods, delete):
 @pytest.mark.parametrize(
     ("pods", "create", "delete"),
     [
-        ([pod("a", "a", made="old"), pod("b", "b", made="old")], ["a"], []),
-        ([pod("a", "a", made="old", ready=False), pod("b", "b", made="old")], ["a", "b"], []),
-        ([pod("a", "a", made="old"), pod("a2", "a", ready=False), pod("b", "b", made="old")], [], []),
-        ([pod("a", "a", made="old"), pod("a2", "a"), pod("b", "b", made="old")], ["b"], ["a"]),
+        ([pod("a", "a", revision="old"), pod("b", "b", revision="old")], ["a"], []),
+        ([pod("a", "a", revision="old", ready=False), pod("b", "b", revision="old")], ["a", "b"], []),
+        ([pod("a", "a", revision="old"), pod("a2", "a", ready=False), pod("b", "b", revision="old")], [], []),
+        ([pod("a", "a", revision="old"), pod("a2", "a"), pod("b", "b", revision="old")], ["b"], ["a"]),
     ],
 )
 def test_plan_update_respects_max_surge(pods, create, delete):
@@ -199,12 +199,12 @@ def test_plan_update_respects_max_surge(pods, create, delete):
 @pytest.mark.parametrize(
     ("pods", "create", "delete"),
     [
-        ([pod("a", "a"), pod("c", "c", made="old")], [], ["c"]),
-        ([pod("a", "a", ready=False), pod("c", "c", made="old")], [], []),
-        ([pod("a", "a", ready=False), pod("c", "c", made="old", ready=False)], [], ["c"]),
-        ([pod("a", "a", made="old"), pod("c", "c", made="old")], ["a"], ["c"]),
+        ([pod("a", "a"), pod("c", "c", revision="old")], [], ["c"]),
+        ([pod("a", "a", ready=False), pod("c", "c", revision="old")], [], []),
+        ([pod("a", "a", ready=False), pod("c", "c", revision="old", ready=False)], [], ["c"]),
+        ([pod("a", "a", revision="old"), pod("c", "c", revision="old")], ["a"], ["c"]),
         ([pod("a", "a"), pod("c", "c")], [], []),
-        ([pod("a", "a"), pod("gone", "gone", made="old")], [], []),
+        ([pod("a", "a"), pod("gone", "gone", revision="old")], [], []),
     ],
 )
 def test_surge_deletes_old_pods_on_ineligible_nodes(pods, create, delete):
@@ -256,8 +256,8 @@ async def run(cluster, *nodes, **spec):
         await cluster.make("v1", "Node", name)
         await cluster.client.patch(Node, name, {"spec": {"taints": None}})
     template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-    wanted = {"selector": {"matchLabels": {"app": "x"}}, "template": template, **spec}
-    await cluster.make("apps/v1", "DaemonSet", "ds", namespace="default", spec=wanted)
+    full_spec = {"selector": {"matchLabels": {"app": "x"}}, "template": template, **spec}
+    await cluster.make("apps/v1", "DaemonSet", "ds", namespace="default", spec=full_spec)
     return await cluster.start(build)
 
 
@@ -265,9 +265,9 @@ async def targets(cluster):
     return sorted(rules.target_node(pod) for pod in await cluster.client.list(Pod, namespace="default"))
 
 
-def are_on(cluster, wanted):
+def are_on(cluster, expected):
     async def so():
-        return await targets(cluster) == wanted
+        return await targets(cluster) == expected
 
     return so
 
@@ -280,9 +280,9 @@ async def test_pods_follow_nodes(cluster):
     await cluster.until(are_on(cluster, ["a", "b", "c"]))
     await cluster.client.delete(Node, "a")
     await cluster.until(are_on(cluster, ["b", "c"]))
-    wanted = {"desiredNumberScheduled": 2, "currentNumberScheduled": 2, "numberUnavailable": 2}
+    expected = {"desiredNumberScheduled": 2, "currentNumberScheduled": 2, "numberUnavailable": 2}
     await cluster.eventually(
-        "apps/v1", "DaemonSet", "ds", lambda obj: wanted.items() <= obj["status"].items(), namespace="default"
+        "apps/v1", "DaemonSet", "ds", lambda obj: expected.items() <= obj["status"].items(), namespace="default"
     )
 
 
@@ -303,8 +303,8 @@ async def test_history_is_limited(cluster):
         await cluster.clock.advance(1)
 
     async def numbers():
-        found = await cluster.client.list(ControllerRevision, namespace="default")
-        return sorted(each.revision for each in found) == [3, 4]
+        controller_revisions = await cluster.client.list(ControllerRevision, namespace="default")
+        return sorted(item.revision for item in controller_revisions) == [3, 4]
 
     await cluster.until(numbers)
 

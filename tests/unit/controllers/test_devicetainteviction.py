@@ -90,8 +90,8 @@ def for_seconds(seconds=None, **more):
     ],
 )
 def test_evicted_at_uses_the_shortest_toleration_unless_unlimited(tolerations, expected):
-    found = evicted_at(msgspec.convert(taint(), DeviceTaint), msgspec.convert(tolerations, list[DeviceToleration]))
-    assert found == (None if expected is None else later(expected))
+    result = evicted_at(msgspec.convert(taint(), DeviceTaint), msgspec.convert(tolerations, list[DeviceToleration]))
+    assert result == (None if expected is None else later(expected))
 
 
 def test_evicted_at_ignores_taints_without_time():
@@ -229,24 +229,24 @@ async def in_use(cluster, pod_spec):
     await cluster.make("v1", "Node", "n")
     await cluster.make(*SLICE, spec=devices())
     request = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
-    made = await cluster.make(*CLAIM, namespace="default", spec={"devices": {"requests": [request]}})
+    created = await cluster.make(*CLAIM, namespace="default", spec={"devices": {"requests": [request]}})
     spec = {**pod_spec, "nodeName": "n", "resourceClaims": [{"name": "dev", "resourceClaimName": "c"}]}
     pod = await cluster.make(*POD, namespace="default", spec=spec)
     result = {**DEVICE, "request": "r", "tolerations": [for_seconds(30)]}
     reserved = [{"resource": "pods", "name": "p", "uid": pod["metadata"]["uid"]}]
     status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": reserved}
-    await cluster.client.update_status({**made, "status": status})
+    await cluster.client.update_status({**created, "status": status})
     return pod
 
 
 async def put_taints(cluster, *taints):
-    found = await cluster.find(*SLICE)
+    result = await cluster.find(*SLICE)
     rows = [{"name": "gpu", "taints": [{"key": "k", "effect": taint} for taint in taints]}]
-    await cluster.client.update({**found, "spec": {**found["spec"], "devices": rows}})
+    await cluster.client.update({**result, "spec": {**result["spec"], "devices": rows}})
 
 
-def is_going(found):
-    return found is None or "deletionTimestamp" in found["metadata"]
+def is_going(obj):
+    return obj is None or "deletionTimestamp" in obj["metadata"]
 
 
 async def messages(cluster):
@@ -327,8 +327,8 @@ async def test_rule_status_follows_released_devices(cluster):
     await make_evicting_rule(cluster)
     await what_it_tells(cluster, "PodsPendingEviction", within_seconds=5)
     await cluster.clock.advance(15)
-    found = await cluster.find(*CLAIM, namespace="default")
-    await cluster.client.update_status({**found, "status": {}})
+    result = await cluster.find(*CLAIM, namespace="default")
+    await cluster.client.update_status({**result, "status": {}})
     assert await what_it_tells(cluster, "NotStarted", within_seconds=15) == ""
     assert not is_going(await cluster.find(*POD, namespace="default"))
 
@@ -341,12 +341,12 @@ async def test_rule_with_effect_none_reports_what_it_would_evict(cluster, in_use
     await cluster.start(build, served=["resource.k8s.io/v1beta2 devicetaintrules"])
 
     async def condition():
-        found = await cluster.client.get(RULES.as_trees(), "r")
-        return found.get("status", {}).get("conditions")
+        obj = await cluster.client.get(RULES.as_trees(), "r")
+        return obj.get("status", {}).get("conditions")
 
     (row,) = await cluster.until(condition, within_seconds=5)
     assert row["message"].startswith("1 published device selected. 1 allocated device selected. 1 pod would be evicted")
     await cluster.clock.advance(60)
-    found = await cluster.client.get(tree("v1", "Pod"), "p", namespace="default")
-    assert found["metadata"]["uid"] == in_use["metadata"]["uid"]
-    assert not is_going(found)
+    obj = await cluster.client.get(tree("v1", "Pod"), "p", namespace="default")
+    assert obj["metadata"]["uid"] == in_use["metadata"]["uid"]
+    assert not is_going(obj)

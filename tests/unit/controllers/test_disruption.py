@@ -55,7 +55,7 @@ SCALES = {"one": Scale("d", 10), "two": Scale("d", 10), "three": Scale("s", 5), 
 
 
 @pytest.mark.parametrize(
-    ("found", "owners", "expected"),
+    ("pdb", "owners", "expected"),
     [
         (budget(minAvailable=2), ["", ""], Expected(2, 2)),
         (budget(minAvailable="50%"), ["one"], Expected(10, 5)),
@@ -67,9 +67,9 @@ SCALES = {"one": Scale("d", 10), "two": Scale("d", 10), "three": Scale("s", 5), 
         (budget(), ["one"], Expected(0, 0)),
     ],
 )
-def test_expect_counts_pods_or_scales(found, owners, expected):
+def test_expect_counts_pods_or_scales(pdb, owners, expected):
     assert (
-        expected_pod_count(found, [pod(f"p{number}", owner=owner) for number, owner in enumerate(owners)], SCALES)
+        expected_pod_count(pdb, [pod(f"p{number}", owner=owner) for number, owner in enumerate(owners)], SCALES)
         == expected
     )
 
@@ -87,19 +87,19 @@ def test_needs_scale():
 
 def test_selected_and_matching():
     pods = [pod("p"), pod("q", labels={"app": "b"})]
-    assert [each.metadata.name for each in selected(budget(), pods)] == ["p"]
+    assert [selected_pod.metadata.name for selected_pod in selected(budget(), pods)] == ["p"]
     assert len(selected(budget(selector={}), pods)) == 2
     assert matching([budget()], {"app": "b"}) == []
 
 
 def test_admitted_evictions_are_unhealthy_for_two_minutes():
-    found = budget(
+    pdb = budget(
         disrupted_pods={"p": "2026-01-01T00:09:00Z", "q": "2026-01-01T00:00:00Z", "gone": "2026-01-01T00:09:00Z"}
     )
     pods = [pod("p"), pod("q"), pod("r", deleted=True), pod("s", ready=False), pod("t")]
-    waiting = build_disrupted_pods(found, pods, now=NOW)
+    waiting = build_disrupted_pods(pdb, pods, now=NOW)
     assert list(waiting.pods) == ["p"]
-    assert [each.metadata.name for each in waiting.overdue] == ["q"]
+    assert [selected_pod.metadata.name for selected_pod in waiting.overdue] == ["q"]
     assert waiting.seconds_to_recheck == 60
     assert count_healthy_pods(pods, waiting.pods) == 2
 
@@ -119,11 +119,11 @@ def test_status_allows_disruptions_beyond_desired_healthy(expected, healthy, all
 
 
 def test_unchanged_status_is_not_written():
-    found = budget(minAvailable=1)
-    found.status = updated_pdb_status(found, Expected(1, 1), 1, {}, now=NOW)
+    pdb = budget(minAvailable=1)
+    pdb.status = updated_pdb_status(pdb, Expected(1, 1), 1, {}, now=NOW)
     later = NOW.replace(hour=5)
-    assert is_written(found, updated_pdb_status(found, Expected(1, 1), 1, {}, now=later))
-    assert not is_written(found, updated_pdb_status(found, Expected(2, 1), 1, {}, now=later))
+    assert is_written(pdb, updated_pdb_status(pdb, Expected(1, 1), 1, {}, now=later))
+    assert not is_written(pdb, updated_pdb_status(pdb, Expected(2, 1), 1, {}, now=later))
 
 
 def test_failed_status_allows_no_disruption():
@@ -136,7 +136,7 @@ def target(**more):
 
 
 @pytest.mark.parametrize(
-    ("found", "seconds"),
+    ("pdb", "seconds"),
     [
         (pod("p", conditions=[target()]), 60),
         (pod("p", conditions=[target(reason="TerminationByKubelet")]), None),
@@ -145,9 +145,9 @@ def target(**more):
         (pod("p"), None),
     ],
 )
-def test_stale_disruption_target_is_reset(found, seconds):
-    assert seconds_to_stale(found, now=NOW) == seconds
-    assert stale_patch(found, now="now")["status"]["conditions"][0]["status"] == "False"
+def test_stale_disruption_target_is_reset(pdb, seconds):
+    assert seconds_to_stale(pdb, now=NOW) == seconds
+    assert stale_patch(pdb, now="now")["status"]["conditions"][0]["status"] == "False"
 
 
 async def ready_pod(cluster, name, pod_spec):
@@ -189,9 +189,9 @@ async def test_uncountable_budget_has_the_reason_in_its_condition(cluster, pod_s
     await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "nodeName": "x"}, metadata=metadata)
     await cluster.make(*KIND, "b", namespace="default", spec={"maxUnavailable": 1, "selector": {}})
 
-    def says_why(found):
-        rows = (found.get("status") or {}).get("conditions") or ()
-        return any((each["reason"], each["message"]) == ("SyncFailed", why) for each in rows)
+    def says_why(pdb):
+        rows = (pdb.get("status") or {}).get("conditions") or ()
+        return any((row["reason"], row["message"]) == ("SyncFailed", why) for row in rows)
 
     await cluster.eventually(*KIND, "b", says_why, namespace="default")
     await cluster.until(lambda: cluster.events("CalculateExpectedPodCountFailed"))
@@ -210,10 +210,10 @@ async def test_stale_condition_becomes_false(cluster, pod_spec, clock, conflicts
         conflicts.add("PATCH", "/pods/p/status")
     await clock.advance(150)
 
-    def is_false(found):
+    def is_false(pdb):
         return any(
             condition["type"] == "DisruptionTarget" and condition["status"] == "False"
-            for condition in found["status"]["conditions"]
+            for condition in pdb["status"]["conditions"]
         )
 
     await cluster.eventually("v1", "Pod", "p", is_false, namespace="default")

@@ -30,7 +30,7 @@ MADE = "2026-01-01T00:00:00Z"
 
 
 def service(*, labels=None, **spec):
-    wanted = {
+    numbers = {
         "selector": {"app": "a"},
         "clusterIP": "10.0.0.1",
         "ipFamilies": ["IPv4"],
@@ -38,34 +38,34 @@ def service(*, labels=None, **spec):
         **spec,
     }
     metadata = {"name": "web", "namespace": "ns", "uid": "s", "labels": labels, "creationTimestamp": MADE}
-    return msgspec.convert({"metadata": metadata, "spec": wanted}, Service)
+    return msgspec.convert({"metadata": metadata, "spec": numbers}, Service)
 
 
 def pod(name="p", ip="10.1.0.1", *, ready=True, deleted=False, phase="Running", node="n", since=None, **spec):
     metadata = {"name": name, "namespace": "ns", "uid": f"uid-{name}", "labels": {"app": "a"}}
     metadata |= {"deletionTimestamp": MADE} if deleted else {}
     rows = [{"type": "Ready", "status": str(ready), "lastTransitionTime": since}]
-    status = {"phase": phase, "podIPs": [{"ip": each} for each in ip.split()], "conditions": rows}
+    status = {"phase": phase, "podIPs": [{"ip": word} for word in ip.split()], "conditions": rows}
     return msgspec.convert(
         {"metadata": metadata, "spec": {"containers": [], "nodeName": node, **spec}, "status": status}, Pod
     )
 
 
-def planned(found, pods, slices=(), nodes=NODES, max_endpoints=100):
-    return plan_slices(found, pods, slices, nodes, max_endpoints=max_endpoints)
+def planned(obj, pods, slices=(), nodes=NODES, max_endpoints=100):
+    return plan_slices(obj, pods, slices, nodes, max_endpoints=max_endpoints)
 
 
 def stored(changes):
     """Return the slices to create with names, as stored."""
-    made = []
-    for number, each in enumerate(changes.create):
-        metadata = msgspec.structs.replace(each.metadata, name=f"made{number}")
-        made.append(msgspec.structs.replace(each, metadata=metadata))
-    return made
+    created = []
+    for number, endpoint_slice in enumerate(changes.create):
+        metadata = msgspec.structs.replace(endpoint_slice.metadata, name=f"made{number}")
+        created.append(msgspec.structs.replace(endpoint_slice, metadata=metadata))
+    return created
 
 
 @pytest.mark.parametrize(
-    ("found", "terminating", "expected"),
+    ("obj", "terminating", "expected"),
     [
         (pod(), False, True),
         (pod(ip=""), False, False),
@@ -75,8 +75,8 @@ def stored(changes):
         (pod(ready=False), False, True),
     ],
 )
-def test_may_be_endpoint(found, terminating, expected):
-    assert may_be_endpoint(found, terminating=terminating) is expected
+def test_may_be_endpoint(obj, terminating, expected):
+    assert may_be_endpoint(obj, terminating=terminating) is expected
 
 
 def test_hostname_of_requires_the_subdomain_to_be_the_service():
@@ -86,8 +86,8 @@ def test_hostname_of_requires_the_subdomain_to_be_the_service():
 
 
 def test_address_of_returns_the_first_of_the_family():
-    found = pod(ip="10.1.0.1 fd00::1 10.1.0.2")
-    assert [address_of(found, family) for family in ("IPv4", "IPv6")] == ["10.1.0.1", "fd00::1"]
+    obj = pod(ip="10.1.0.1 fd00::1 10.1.0.2")
+    assert [address_of(obj, family) for family in ("IPv4", "IPv6")] == ["10.1.0.1", "fd00::1"]
     assert address_of(pod(), "IPv6") == ""
 
 
@@ -95,15 +95,15 @@ def test_port_number_resolves_names_in_containers_and_sidecars():
     def container(name, number, **more):
         return {"name": name, "ports": [{"name": name, "containerPort": number}], **more}
 
-    found = pod(
+    obj = pod(
         containers=[container("a", 1)], initContainers=[container("b", 2), container("c", 3, restartPolicy="Always")]
     )
     numbers = [
-        port_number(found, port)
+        port_number(obj, port)
         for port in service(ports=[{"port": 80, "targetPort": name} for name in ("a", "b", "c", 9)]).spec.ports
     ]
     assert numbers == [1, None, 3, 9]
-    assert port_number(found, service(ports=[{"port": 80, "targetPort": "a", "protocol": "UDP"}]).spec.ports[0]) is None
+    assert port_number(obj, service(ports=[{"port": 80, "targetPort": "a", "protocol": "UDP"}]).spec.ports[0]) is None
 
 
 def test_endpoint_attributes_ignore_unrelated_changes():
@@ -135,17 +135,17 @@ def test_has_endpoints():
 
 def test_plan_slices_keeps_one_empty_slice_without_pods():
     first = planned(service(), [])
-    (made,) = stored(first.changes)
-    assert made.endpoints == []
-    assert made.ports is None
-    again = planned(service(), [], [made])
+    (created,) = stored(first.changes)
+    assert created.endpoints == []
+    assert created.ports is None
+    again = planned(service(), [], [created])
     assert [again.changes.create, again.changes.update, again.changes.delete] == [[], [], []]
 
 
 def test_plan_slices_reuses_the_empty_slice():
     (empty,) = stored(planned(service(), []).changes)
     filled = planned(service(), [pod()], [empty]).changes
-    assert [each.metadata.name for each in filled.update] == ["made0"]
+    assert [endpoint_slice.metadata.name for endpoint_slice in filled.update] == ["made0"]
     assert [endpoint.addresses for endpoint in filled.update[0].endpoints] == [["10.1.0.1"]]
     emptied = planned(service(), [pod(phase="Succeeded")], filled.update).changes
     assert [emptied.create, emptied.delete] == [[], []]
@@ -153,7 +153,7 @@ def test_plan_slices_reuses_the_empty_slice():
 
 
 @pytest.mark.parametrize(
-    ("found", "publishes", "expected"),
+    ("obj", "publishes", "expected"),
     [
         (pod(), False, (True, True, False)),
         (pod(ready=False), False, (False, False, False)),
@@ -162,8 +162,8 @@ def test_plan_slices_reuses_the_empty_slice():
         (pod(deleted=True, ready=False), True, (True, False, True)),
     ],
 )
-def test_conditions_of_an_endpoint(found, publishes, expected):
-    changes = planned(service(publishNotReadyAddresses=publishes), [found]).changes
+def test_conditions_of_an_endpoint(obj, publishes, expected):
+    changes = planned(service(publishNotReadyAddresses=publishes), [obj]).changes
     conditions = changes.create[0].endpoints[0].conditions
     assert (conditions.ready, conditions.serving, conditions.terminating) == expected
 
@@ -191,26 +191,28 @@ def test_plan_slices_skips_and_reports_pods_of_unknown_nodes():
 
 
 def test_plan_slices_deletes_slices_of_other_families_and_owners():
-    (made,) = stored(planned(service(), [pod()]).changes)
-    strange = msgspec.structs.replace(made, addressType="IPv6")
-    assert planned(service(), [pod()], [made, strange]).changes.delete == [strange]
-    owner = msgspec.structs.replace(made.metadata.ownerReferences[0], uid="old")
-    orphan = msgspec.structs.replace(made, metadata=msgspec.structs.replace(made.metadata, ownerReferences=[owner]))
+    (created,) = stored(planned(service(), [pod()]).changes)
+    strange = msgspec.structs.replace(created, addressType="IPv6")
+    assert planned(service(), [pod()], [created, strange]).changes.delete == [strange]
+    owner = msgspec.structs.replace(created.metadata.ownerReferences[0], uid="old")
+    orphan = msgspec.structs.replace(
+        created, metadata=msgspec.structs.replace(created.metadata, ownerReferences=[owner])
+    )
     changes = planned(service(), [pod()], [orphan]).changes
     assert (len(changes.create), changes.delete) == (1, [orphan])
 
 
 def test_slices_get_the_labels_of_the_service():
-    (made,) = stored(planned(service(labels={"team": "a"}), [pod()]).changes)
-    changed = planned(service(labels={"team": "b", "service.kubernetes.io/headless": "x"}), [pod()], [made]).changes
+    (created,) = stored(planned(service(labels={"team": "a"}), [pod()]).changes)
+    changed = planned(service(labels={"team": "b", "service.kubernetes.io/headless": "x"}), [pod()], [created]).changes
     assert labels_of(changed.update[0])["team"] == "b"
     assert "service.kubernetes.io/headless" not in labels_of(changed.update[0])
 
 
 def test_plan_slices_creates_nothing_for_a_terminating_service():
-    found = service()
-    going = msgspec.structs.replace(found.metadata, deletionTimestamp=datetime(2026, 1, 1, tzinfo=UTC))
-    assert planned(msgspec.structs.replace(found, metadata=going), [pod()]).changes.create == []
+    obj = service()
+    going = msgspec.structs.replace(obj.metadata, deletionTimestamp=datetime(2026, 1, 1, tzinfo=UTC))
+    assert planned(msgspec.structs.replace(obj, metadata=going), [pod()]).changes.create == []
 
 
 def endpoint(number):
@@ -219,24 +221,26 @@ def endpoint(number):
 
 def slice_of(name, numbers):
     return msgspec.convert({"addressType": "IPv4", "metadata": {"name": name, "labels": {}},
-                            "endpoints": [{"addresses": endpoint(each).addresses} for each in numbers]}, EndpointSlice)  # fmt: skip
+                            "endpoints": [{"addresses": endpoint(number).addresses} for number in numbers]}, EndpointSlice)  # fmt: skip
 
 
 def made_of(endpoints):
     return EndpointSlice(addressType="IPv4", endpoints=endpoints)
 
 
-def sizes(existing, wanted, most):
-    changes = pack(existing, [endpoint(each) for each in wanted], labels={}, make=made_of, max_endpoints=most)
+def sizes(existing, numbers, most):
+    changes = pack(
+        existing, [endpoint(endpoint_slice) for endpoint_slice in numbers], labels={}, make=made_of, max_endpoints=most
+    )
     return (
-        {each.metadata.name: len(each.endpoints) for each in changes.update},
-        [len(each.endpoints) for each in changes.create],
-        [each.metadata.name for each in changes.delete],
+        {endpoint_slice.metadata.name: len(endpoint_slice.endpoints) for endpoint_slice in changes.update},
+        [len(endpoint_slice.endpoints) for endpoint_slice in changes.create],
+        [endpoint_slice.metadata.name for endpoint_slice in changes.delete],
     )
 
 
 @pytest.mark.parametrize(
-    ("existing", "wanted", "expected"),
+    ("existing", "target", "expected"),
     [
         ({}, range(25), ({}, [10, 10, 5], [])),
         ({"a": range(10)}, range(10), ({}, [], [])),
@@ -247,8 +251,8 @@ def sizes(existing, wanted, most):
         ({"a": range(10)}, range(11), ({}, [1], [])),
     ],
 )
-def test_pack_changes_few_slices(existing, wanted, expected):
-    assert sizes([slice_of(name, numbers) for name, numbers in existing.items()], wanted, 10) == expected
+def test_pack_changes_few_slices(existing, target, expected):
+    assert sizes([slice_of(name, numbers) for name, numbers in existing.items()], target, 10) == expected
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -256,18 +260,20 @@ def test_pack_has_each_endpoint_once_within_the_limit(seed):
     dice = random.Random(seed)
     existing = []
     for _ in range(20):
-        wanted = dice.sample(range(60), dice.randrange(60))
-        changes = pack(existing, [endpoint(each) for each in wanted], labels={}, make=made_of, max_endpoints=7)
-        gone = {each.metadata.name for each in [*changes.delete, *changes.update]}
-        kept = [each for each in existing if each.metadata.name not in gone]
+        numbers = dice.sample(range(60), dice.randrange(60))
+        changes = pack(
+            existing, [endpoint(endpoint_slice) for endpoint_slice in numbers], labels={}, make=made_of, max_endpoints=7
+        )
+        gone = {endpoint_slice.metadata.name for endpoint_slice in [*changes.delete, *changes.update]}
+        unchanged = [endpoint_slice for endpoint_slice in existing if endpoint_slice.metadata.name not in gone]
         fresh = [
-            msgspec.structs.replace(each, metadata=slice_of(f"s{dice.random()}", ()).metadata)
-            for each in changes.create
+            msgspec.structs.replace(endpoint_slice, metadata=slice_of(f"s{dice.random()}", ()).metadata)
+            for endpoint_slice in changes.create
         ]
-        existing = [*kept, *changes.update, *fresh]
-        addresses = sorted(endpoint.addresses for found in existing for endpoint in found.endpoints)
-        assert addresses == sorted(endpoint(each).addresses for each in wanted)
-        assert all(0 < len(found.endpoints) <= 7 for found in existing)
+        existing = [*unchanged, *changes.update, *fresh]
+        addresses = sorted(endpoint.addresses for result in existing for endpoint in result.endpoints)
+        assert addresses == sorted(endpoint(endpoint_slice).addresses for endpoint_slice in numbers)
+        assert all(0 < len(result.endpoints) <= 7 for result in existing)
 
 
 def test_trigger_time_is_the_earliest_change():
@@ -283,7 +289,7 @@ def test_trigger_time_is_the_earliest_change():
 def subset(ready="", unready="", *ports):
     rows = {"ports": [{"port": port} for port in ports]}
     for name, texts in (("addresses", ready), ("notReadyAddresses", unready)):
-        rows[name] = [{"ip": each} for each in texts.split()]
+        rows[name] = [{"ip": word} for word in texts.split()]
     return msgspec.convert(rows, EndpointSubset)
 
 
@@ -303,8 +309,8 @@ def subset(ready="", unready="", *ports):
 def test_repacked_merges_ports_with_equal_addresses(subsets, expected):
     shown = [
         (
-            [each.ip for each in row.addresses or ()],
-            [each.ip for each in row.notReadyAddresses or ()],
+            [address.ip for address in row.addresses or ()],
+            [not_ready_address.ip for not_ready_address in row.notReadyAddresses or ()],
             [port.port for port in row.ports or ()],
         )
         for row in repacked(subsets)
@@ -313,28 +319,31 @@ def test_repacked_merges_ports_with_equal_addresses(subsets, expected):
 
 
 def test_plan_endpoints():
-    found = plan_endpoints(service(labels={"x": "y"}), [pod(), pod("q", "10.1.0.2", ready=False)], None, MADE)
-    (only,) = found.subsets
-    assert [each.ip for each in only.addresses] == ["10.1.0.1"]
-    assert [each.ip for each in only.notReadyAddresses] == ["10.1.0.2"]
-    assert labels_of(found) == {"x": "y", "endpoints.kubernetes.io/managed-by": "endpoint-controller"}
-    assert annotations_of(found) == {"endpoints.kubernetes.io/last-change-trigger-time": MADE}
-    assert plan_endpoints(service(labels={"x": "y"}), [pod(), pod("q", "10.1.0.2", ready=False)], found, None) is None
-    assert plan_endpoints(service(), [pod(deleted=True)], found, None).subsets is None
+    plan = plan_endpoints(service(labels={"x": "y"}), [pod(), pod("q", "10.1.0.2", ready=False)], None, MADE)
+    (only,) = plan.subsets
+    assert [address.ip for address in only.addresses] == ["10.1.0.1"]
+    assert [not_ready_address.ip for not_ready_address in only.notReadyAddresses] == ["10.1.0.2"]
+    assert labels_of(plan) == {"x": "y", "endpoints.kubernetes.io/managed-by": "endpoint-controller"}
+    assert annotations_of(plan) == {"endpoints.kubernetes.io/last-change-trigger-time": MADE}
+    assert plan_endpoints(service(labels={"x": "y"}), [pod(), pod("q", "10.1.0.2", ready=False)], plan, None) is None
+    assert plan_endpoints(service(), [pod(deleted=True)], plan, None).subsets is None
 
 
 @pytest.mark.parametrize(
     ("ready", "unready", "expected"), [(900, 200, (900, 100)), (1200, 50, (1000, 0)), (1000, 0, (1000, 0))]
 )
 def test_plan_endpoints_truncates_at_the_capacity(ready, unready, expected):
-    pods = [pod(f"p{each}", f"10.1.{each // 250}.{each % 250}", ready=each < ready) for each in range(ready + unready)]
-    found = plan_endpoints(service(), pods, None, None)
+    pods = [
+        pod(f"p{number}", f"10.1.{number // 250}.{number % 250}", ready=number < ready)
+        for number in range(ready + unready)
+    ]
+    plan = plan_endpoints(service(), pods, None, None)
     counted = [
-        sum(len(getattr(row, name) or ()) for row in found.subsets) for name in ("addresses", "notReadyAddresses")
+        sum(len(getattr(row, name) or ()) for row in plan.subsets) for name in ("addresses", "notReadyAddresses")
     ]
     assert tuple(counted) == expected
-    assert (annotations_of(found).get(OVER_CAPACITY) == "truncated") is (ready + unready > CAPACITY)
-    assert plan_endpoints(service(), pods, found, None) is None
+    assert (annotations_of(plan).get(OVER_CAPACITY) == "truncated") is (ready + unready > CAPACITY)
+    assert plan_endpoints(service(), pods, plan, None) is None
 
 
 def mirrored(*subsets, **metadata):
@@ -351,7 +360,8 @@ def test_plan_mirror_has_one_slice_per_family_and_ports():
         mirrored(subset("192.0.2.1 2001:db8::1 x", "", 80), subset("", "192.0.2.2", 81)), [], max_per_subset=9
     )
     shown = sorted(
-        (each.addressType, len(each.endpoints), each.endpoints[0].conditions.ready) for each in plan.changes.create
+        (endpoint_slice.addressType, len(endpoint_slice.endpoints), endpoint_slice.endpoints[0].conditions.ready)
+        for endpoint_slice in plan.changes.create
     )
     assert shown == [("IPv4", 1, False), ("IPv4", 1, True), ("IPv6", 1, True)]
     assert (plan.invalid, plan.skipped) == (1, 1)
@@ -359,7 +369,7 @@ def test_plan_mirror_has_one_slice_per_family_and_ports():
     again = plan_mirror(mirrored(subset("192.0.2.1", "", 80)), slices, max_per_subset=9).changes
     assert (again.create, again.update, len(again.delete)) == ([], [], 2)
     changed = plan_mirror(mirrored(subset("192.0.2.9", "", 82)), slices[:1], max_per_subset=9).changes
-    assert [ports_key(each.ports)[0][1] for each in changed.update] == [82]
+    assert [ports_key(endpoint_slice.ports)[0][1] for endpoint_slice in changed.update] == [82]
 
 
 def test_plan_mirror_limits_addresses_per_subset():
@@ -385,20 +395,23 @@ def test_should_mirror(metadata, spec, expected):
 SLICES = tree("discovery.k8s.io/v1", "EndpointSlice")
 
 
-async def slices_are(cluster, wanted):
+async def slices_are(cluster, numbers):
     """Addresses of all slices, each slice's sorted."""
 
     async def is_so():
-        found = await cluster.client.list(SLICES, namespace="default")
-        shown = sorted(sorted(row["addresses"][0] for row in each.get("endpoints") or ()) for each in found)
-        return shown == wanted
+        endpoint_slices = await cluster.client.list(SLICES, namespace="default")
+        shown = sorted(
+            sorted(row["addresses"][0] for row in endpoint_slice.get("endpoints") or ())
+            for endpoint_slice in endpoint_slices
+        )
+        return shown == numbers
 
     await cluster.until(is_so)
 
 
 async def make_service(cluster, **spec):
-    wanted = {"ports": [{"port": 80}], "selector": {"app": "a"}, **spec}
-    await cluster.make("v1", "Service", "web", namespace="default", spec=wanted)
+    numbers = {"ports": [{"port": 80}], "selector": {"app": "a"}, **spec}
+    await cluster.make("v1", "Service", "web", namespace="default", spec=numbers)
 
 
 async def make_pod(cluster, pod_spec, name, ip):
@@ -434,8 +447,8 @@ async def test_endpoints_follow_pods_and_are_repaired(cluster, pod_spec):
     await make_pod(cluster, pod_spec, "p", "10.1.0.1")
     where = ("v1", "Endpoints", "web")
 
-    def is_right(found):
-        return found is not None and [row["ip"] for row in (found.get("subsets") or [{}])[0].get("addresses", ())] == [
+    def is_right(obj):
+        return obj is not None and [row["ip"] for row in (obj.get("subsets") or [{}])[0].get("addresses", ())] == [
             "10.1.0.1"
         ]
 
@@ -457,18 +470,18 @@ async def test_mirrors_follow_endpoints_of_services_without_selector(cluster):
 
 
 @pytest.mark.parametrize(
-    ("build", "cache", "made"),
+    ("build", "cache", "created"),
     [
         (endpoints_controller.build, "_endpoints", tree("v1", "Endpoints")),
         (endpointslices.build, "_slices", tree("discovery.k8s.io/v1", "EndpointSlice")),
     ],
 )
-async def test_slice_deleted_during_a_disconnect_is_recreated(cluster, build, cache, made):
+async def test_slice_deleted_during_a_disconnect_is_recreated(cluster, build, cache, created):
     controller = await cluster.start(build)
     await getattr(controller, cache).close()  # the watch was cut when it was made
 
     async def there():
-        return await cluster.client.list(made, namespace="default")
+        return await cluster.client.list(created, namespace="default")
 
     await make_service(cluster)
     (first,) = await cluster.until(there)

@@ -13,8 +13,8 @@ from steersman.controllers.entry_points import RegistryError, installed_controll
 def test_installed_controllers_are_read_from_metadata_without_imports(site):
     install(site, "acme_b", b_controller="Idle", text="raise AssertionError('imported')")
     install(site, "acme_a", a_controller="Idle")
-    found = installed_controllers()
-    assert [(each.name, each.package) for each in found] == [
+    result = installed_controllers()
+    assert [(item.name, item.package) for item in result] == [
         ("a-controller", "acme_a 1.0"),
         ("b-controller", "acme_b 1.0"),
     ]
@@ -24,8 +24,8 @@ def test_installed_controllers_are_read_from_metadata_without_imports(site):
 @pytest.mark.parametrize("target", ["Idle", "nothing"])
 def test_load_returns_a_class_or_a_function(site, target):
     install(site, "acme", idle_controller=target)
-    (found,) = installed_controllers()
-    assert found.load() is getattr(sys.modules["acme"], target)
+    (result,) = installed_controllers()
+    assert result.load() is getattr(sys.modules["acme"], target)
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def test_load_returns_a_class_or_a_function(site, target):
 )
 def test_load_names_package_and_reason_of_a_broken_entry_point(site, target, text, reason):
     install(site, "acme", idle_controller=target, text=text)
-    (found,) = installed_controllers()
+    (result,) = installed_controllers()
     with pytest.raises(RegistryError) as raised:
-        found.load()
+        result.load()
     assert str(raised.value).startswith(f"controller idle-controller of acme 1.0: acme:{target} ")
     assert reason in str(raised.value)
 

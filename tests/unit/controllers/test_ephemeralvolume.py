@@ -18,9 +18,9 @@ def pod(**metadata):
 
 
 def test_claims_are_named_after_pod_and_volume_and_owned_by_the_pod():
-    wanted = wanted_claims(pod())
-    assert list(wanted) == ["v"]
-    metadata = wanted["v"].metadata
+    expected = wanted_claims(pod())
+    assert list(expected) == ["v"]
+    metadata = expected["v"].metadata
     assert (metadata.name, metadata.labels, metadata.ownerReferences[0].uid) == ("p-v", {"a": "1"}, "1")
 
 

@@ -66,7 +66,7 @@ def test_dependents_with_another_identity_are_processed():
 def test_cross_namespace_reference_is_reported(owner_first):
     graph = Graph()
     pair = [node("o", namespace="m"), node("d", owner("o"))]
-    effects = [graph.observe(each, None) for each in (pair if owner_first else reversed(pair))][-1]
+    effects = [graph.observe(item, None) for item in (pair if owner_first else reversed(pair))][-1]
     assert list(effects.delete) == ["d"]
     assert [(who.uid, str(claimed)) for who, claimed in effects.invalid] == [
         ("d", "[v1/ConfigMap, namespace: n, name: o, uid: o]")
@@ -87,7 +87,7 @@ def test_last_deleted_dependent_enqueues_the_waiting_owner():
     graph = Graph()
     graph.observe(node("o", finalizers=[FOREGROUND], deleted=True), None)
     graph.observe(node("d", owner("o", block=True)), None)
-    assert [each.identity.uid for each in graph.blocking("o")] == ["d"]
+    assert [item.identity.uid for item in graph.blocking("o")] == ["d"]
     assert list(graph.forget(identity("d")).delete) == ["o"]
     assert graph.blocking("o") == []
 
@@ -159,8 +159,8 @@ def test_forget_absent_keeps_an_observed_node_of_another_identity():
 )
 def test_decide_keeps_an_object_with_an_existing_owner(standings, dependents, circle, finalizers, expected):
     listed = [(owner(str(number)), standing) for number, standing in enumerate(standings)]
-    found = decide({"metadata": {"finalizers": finalizers}}, listed, dependents=dependents, in_circle=circle)
-    assert found == (Release(("2", "1")) if expected == Release(("2", "1")) else expected)
+    result = decide({"metadata": {"finalizers": finalizers}}, listed, dependents=dependents, in_circle=circle)
+    assert result == (Release(("2", "1")) if expected == Release(("2", "1")) else expected)
 
 
 def test_decide_ignores_owners_in_foreground_deletion():
@@ -202,8 +202,8 @@ def test_owner_candidates():
 
 
 def test_seen():
-    found = seen(tree("v1", "ConfigMap"), dependent(owner("o"), name="x", namespace="n", finalizers=["f"]))
-    assert found == Seen(Identity("v1", "ConfigMap", "n", "x", "d"), (owner("o"),), ("f",), being_deleted=False)
+    result = seen(tree("v1", "ConfigMap"), dependent(owner("o"), name="x", namespace="n", finalizers=["f"]))
+    assert result == Seen(Identity("v1", "ConfigMap", "n", "x", "d"), (owner("o"),), ("f",), being_deleted=False)
 
 
 # The shell
@@ -323,12 +323,12 @@ def test_blocking_dependents_are_followed_transitively():
 @pytest.mark.parametrize("names", [("a",), ("a", "b"), ("a", "b", "c")])
 async def test_cycle_in_foreground_deletion_is_deleted(cluster, names):
     await cluster.start(build)
-    made = [await cluster.make("v1", "ConfigMap", name, namespace="default") for name in names]
-    for place, obj in enumerate(made):
-        references = [reference(made[place - 1], blockOwnerDeletion=True)]
+    created = [await cluster.make("v1", "ConfigMap", name, namespace="default") for name in names]
+    for place, obj in enumerate(created):
+        references = [reference(created[place - 1], blockOwnerDeletion=True)]
         patch = {"metadata": {"ownerReferences": references}}
         await cluster.client.patch(tree("v1", "ConfigMap"), obj["metadata"]["name"], patch, namespace="default")
-    for obj in made:
+    for obj in created:
         await cluster.client.delete_object(obj, propagation_policy="Foreground")
     for name in names:
         await cluster.eventually("v1", "ConfigMap", name, lambda obj: obj is None, namespace="default")

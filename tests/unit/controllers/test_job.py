@@ -29,9 +29,9 @@ OWNER = Owner("batch/v1", "Job", "j", "u", controller=True)
 
 def job(status=None, **spec):
     template = {"spec": {"containers": [{"name": "c"}], "restartPolicy": "Never"}}
-    wanted = {"completions": 3, "parallelism": 2, "backoffLimit": 6, "template": template, **spec}
+    full_spec = {"completions": 3, "parallelism": 2, "backoffLimit": 6, "template": template, **spec}
     metadata = {"name": "j", "namespace": "ns", "uid": "u"}
-    return msgspec.convert({"metadata": metadata, "spec": wanted, "status": status or {}}, Job)
+    return msgspec.convert({"metadata": metadata, "spec": full_spec, "status": status or {}}, Job)
 
 
 def indexed(status=None, **spec):
@@ -51,8 +51,8 @@ def pod(name, phase="Running", *, index=None, tracked=True, deleted=False, failu
     return msgspec.convert({"metadata": metadata, "spec": {"containers": []}, "status": status}, Pod)
 
 
-def see(wanted, *pods, untracked=(), failures=None):
-    return observe(wanted, pods, untracked=untracked, failures=failures or Failures())
+def see(expected, *pods, untracked=(), failures=None):
+    return observe(expected, pods, untracked=untracked, failures=failures or Failures())
 
 
 # Indexes
@@ -99,21 +99,21 @@ DISRUPTED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"
     ],
 )
 def test_pod_failure_policy_applies_the_first_matching_rule(rules, code, conditions, action):
-    found = match_failure(policy(*rules), pod("p", "Failed", exit_code=code, conditions=conditions))
-    assert found.action == action
-    assert found.counts is (action != "Ignore")
+    result = match_failure(policy(*rules), pod("p", "Failed", exit_code=code, conditions=conditions))
+    assert result.action == action
+    assert result.counts is (action != "Ignore")
 
 
 def test_pod_failure_policy_fail_job_has_a_message():
-    found = match_failure(policy(DISRUPTED, EXIT_42), pod("p", "Failed", exit_code=42))
-    assert found.message == "Container c for pod ns/p failed with exit code 42 matching FailJob rule at index 1"
+    result = match_failure(policy(DISRUPTED, EXIT_42), pod("p", "Failed", exit_code=42))
+    assert result.message == "Container c for pod ns/p failed with exit code 42 matching FailJob rule at index 1"
     rule = {"action": "FailJob", "onPodConditions": [{"type": "Bad"}]}
-    found = match_failure(policy(rule), pod("p", "Failed", conditions=[{"type": "Bad", "status": "True"}]))
-    assert found.message == "Pod ns/p has condition Bad matching FailJob rule at index 0"
+    result = match_failure(policy(rule), pod("p", "Failed", conditions=[{"type": "Bad", "status": "True"}]))
+    assert result.message == "Pod ns/p has condition Bad matching FailJob rule at index 0"
 
 
 @pytest.mark.parametrize(
-    ("rule", "met"),
+    ("rule", "conditions"),
     [
         ({"succeededCount": 2}, True),
         ({"succeededCount": 3}, False),
@@ -122,9 +122,9 @@ def test_pod_failure_policy_fail_job_has_a_message():
         ({"succeededIndexes": "0-2", "succeededCount": 2}, True),
     ],
 )
-def test_success_policies(rule, met):
-    asked = msgspec.convert({"rules": [rule]}, SuccessPolicy)
-    assert met_success_policy(asked, Indexes.of([0, 2]), 5) == ("Matched rules at index 0" if met else "")
+def test_success_policies(rule, conditions):
+    converted = msgspec.convert({"rules": [rule]}, SuccessPolicy)
+    assert met_success_policy(converted, Indexes.of([0, 2]), 5) == ("Matched rules at index 0" if conditions else "")
 
 
 # Backoff
@@ -174,8 +174,8 @@ def test_finish_time_of_a_pod():
     ],
 )  # fmt: skip
 def test_end_reason_of_a_job(expected, pods, reason):
-    found = plan.judge(see(expected, *pods), NOW - timedelta(seconds=10), now=NOW)
-    assert (found.reason if found else None) == reason
+    result = plan.judge(see(expected, *pods), NOW - timedelta(seconds=10), now=NOW)
+    assert (result.reason if result else None) == reason
 
 
 @pytest.mark.parametrize(("limit", "restarts", "fails"), [(2, 1, False), (2, 2, True), (0, 0, False), (0, 1, True)])
@@ -226,8 +226,8 @@ def test_is_complete_by_completions(expected, active, complete):
     ],
 )
 def test_desired_pods_of_a_job(expected, pods, create, delete):
-    found = plan.plan_pods(see(expected, *pods), now=NOW + timedelta(hours=1))
-    assert (len(found.create), [each.metadata.name for each in found.delete]) == (create, delete)
+    result = plan.plan_pods(see(expected, *pods), now=NOW + timedelta(hours=1))
+    assert (len(result.create), [job_pod.metadata.name for job_pod in result.delete]) == (create, delete)
 
 
 @pytest.mark.parametrize(
@@ -242,8 +242,8 @@ def test_desired_pods_of_a_job(expected, pods, create, delete):
     ],
 )
 def test_which_indexes_a_job_needs(expected, pods, create, delete):
-    found = plan.plan_pods(see(expected, *pods), now=NOW)
-    assert (found.create, [each.metadata.name for each in found.delete]) == (create, delete)
+    result = plan.plan_pods(see(expected, *pods), now=NOW)
+    assert (result.create, [job_pod.metadata.name for job_pod in result.delete]) == (create, delete)
 
 
 def test_failed_pod_is_replaced_after_the_backoff():
@@ -254,8 +254,8 @@ def test_failed_pod_is_replaced_after_the_backoff():
 
 def test_backoff_is_per_index_with_index_limits():
     seen = see(indexed(backoffLimitPerIndex=3, completions=2), pod("a", "Failed", index=0, failures=1, exit_code=1))
-    found = plan.plan_pods(seen, now=NOW)
-    assert (found.create, found.requeue_after_seconds) == ((1,), 20)
+    result = plan.plan_pods(seen, now=NOW)
+    assert (result.create, result.requeue_after_seconds) == ((1,), 20)
     assert seen.last_failed[0].metadata.name == "a"
 
 
@@ -267,7 +267,7 @@ def test_finished_pod_is_recorded_before_its_finalizer_is_removed():
     accounting = account(seen, JobStatus(), None, now=NOW)
     uncounted = accounting.status.uncountedTerminatedPods
     assert (uncounted.succeeded, uncounted.failed) == (["a"], ["b"])
-    assert [each.metadata.name for each in accounting.to_untrack] == ["a", "b"]
+    assert [job_pod.metadata.name for job_pod in accounting.to_untrack] == ["a", "b"]
     settled = settle(accounting.status, {"b", "c"})
     assert (settled.succeeded, settled.failed, settled.uncountedTerminatedPods.failed) == (1, None, ["b"])
 
@@ -345,13 +345,13 @@ def test_suspend_and_resume_are_recorded_once():
 
 
 def test_pod_has_its_completion_index():
-    made = new_pod(indexed(backoffLimitPerIndex=2), OWNER, 1, last=pod("a", "Failed", index=1, failures=0))
-    assert made.metadata.generateName == "j-1-"
-    assert made.metadata.labels == {facts.INDEX: "1"}
-    assert made.metadata.annotations == {facts.INDEX: "1", facts.INDEX_FAILURES: "1"}
-    assert made.metadata.finalizers == [facts.TRACKING]
-    assert made.spec.hostname == "j-1"
-    assert made.spec.containers[0].env[0].name == "JOB_COMPLETION_INDEX"
+    result = new_pod(indexed(backoffLimitPerIndex=2), OWNER, 1, last=pod("a", "Failed", index=1, failures=0))
+    assert result.metadata.generateName == "j-1-"
+    assert result.metadata.labels == {facts.INDEX: "1"}
+    assert result.metadata.annotations == {facts.INDEX: "1", facts.INDEX_FAILURES: "1"}
+    assert result.metadata.finalizers == [facts.TRACKING]
+    assert result.spec.hostname == "j-1"
+    assert result.spec.containers[0].env[0].name == "JOB_COMPLETION_INDEX"
 
 
 def test_ignored_failure_is_recorded_separately():
@@ -390,11 +390,11 @@ def ended(how):
 async def test_job_runs_to_completion(cluster):
     controller = await run(cluster, completions=2, parallelism=2)
     await cluster.until(lambda: have(cluster, 2))
-    for each in await pods_of(cluster):
-        await set_phase(cluster, each, "Succeeded")
+    for item in await pods_of(cluster):
+        await set_phase(cluster, item, "Succeeded")
     obj = await cluster.eventually("batch/v1", "Job", "j", ended("Complete"), namespace="default")
     assert obj["status"]["succeeded"] == 2
-    assert [each.metadata.finalizers for each in await pods_of(cluster)] == [None, None]
+    assert [item.metadata.finalizers for item in await pods_of(cluster)] == [None, None]
     await cluster.until(lambda: cluster.events("Completed"))
     labels = {"completion_mode": "NonIndexed", "result": "succeeded", "reason": "CompletionsReached"}
     assert cluster.sample(controller, "job_controller_jobs_finished_total", labels) == 1
@@ -430,7 +430,7 @@ async def test_finalizers_of_pods_of_a_deleted_job_are_removed(cluster):
 
 
 async def finalizers_removed(cluster):
-    return all(not each.metadata.finalizers for each in await pods_of(cluster))
+    return all(not item.metadata.finalizers for item in await pods_of(cluster))
 
 
 async def test_job_managed_by_another_controller_is_ignored(cluster, clock):

@@ -32,7 +32,7 @@ def test_tokens_are_kept_until_tracking_has_run_for_the_period(since, long):
 
 
 @pytest.mark.parametrize(
-    ("found", "account", "mounted", "expected"),
+    ("obj", "account", "mounted", "expected"),
     [
         (secret(), ACCOUNT, (), Invalidate("2026-06-01")),
         (secret(created="2026-01-01T00:00:00Z"), ACCOUNT, (), None),
@@ -44,8 +44,8 @@ def test_tokens_are_kept_until_tracking_has_run_for_the_period(since, long):
         (secret(**{INVALID_SINCE: "2025-01-01"}), ACCOUNT, (), Delete()),
     ],
 )
-def test_decide_invalidates_unused_tokens_then_deletes_them(found, account, mounted, expected):
-    assert decide(found, account, mounted, now=NOW, period=YEAR) == expected
+def test_decide_invalidates_unused_tokens_then_deletes_them(obj, account, mounted, expected):
+    assert decide(obj, account, mounted, now=NOW, period=YEAR) == expected
 
 
 def test_mounted_secrets_finds_mounts():
@@ -68,8 +68,8 @@ async def make_tokens(cluster, *names, **labels):
     await cluster.clock.advance(5)
 
 
-def is_invalid(found):
-    return INVALID_SINCE in found["metadata"].get("labels", {})
+def is_invalid(obj):
+    return INVALID_SINCE in obj["metadata"].get("labels", {})
 
 
 async def test_unused_secret_gets_the_invalid_since_label(cluster):

@@ -37,7 +37,7 @@ def obj(**metadata):
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("result", "expected"),
     [
         (None, False),
         (namespace(), True),
@@ -46,8 +46,8 @@ def obj(**metadata):
         (namespace(finalizers=("mine", "kubernetes")), True),
     ],
 )
-def test_needs_content_deletion_for_a_terminating_namespace_with_the_finalizer(found, expected):
-    assert is_to_be_emptied(found) is expected
+def test_needs_content_deletion_for_a_terminating_namespace_with_the_finalizer(result, expected):
+    assert is_to_be_emptied(result) is expected
 
 
 def test_phase_is_written_once():
@@ -143,8 +143,8 @@ async def test_reconcile_waits_for_an_object_with_finalizer(cluster):
     held = await cluster.make("v1", "ConfigMap", "c", namespace="n", metadata={"finalizers": ["example.com/hold"]})
     await cluster.client.delete(tree("v1", "Namespace"), "n")
 
-    def has_condition(found):
-        conditions = found["status"].get("conditions", ())
+    def has_condition(result):
+        conditions = result["status"].get("conditions", ())
         return any(
             condition["type"] == "NamespaceFinalizersRemaining" and condition["status"] == "True"
             for condition in conditions

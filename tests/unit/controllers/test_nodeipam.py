@@ -16,13 +16,13 @@ def cut(text, prefix):
 
 
 def test_take_allocates_in_order_and_reuses_last():
-    found = cut("10.0.0.0/22", 24)
-    assert [found.take() for _ in range(2)] == ["10.0.0.0/24", "10.0.1.0/24"]
-    found.release("10.0.0.0/24")
-    assert [found.take() for _ in range(3)] == ["10.0.2.0/24", "10.0.3.0/24", "10.0.0.0/24"]
-    assert found.is_full
+    result = cut("10.0.0.0/22", 24)
+    assert [result.take() for _ in range(2)] == ["10.0.0.0/24", "10.0.1.0/24"]
+    result.release("10.0.0.0/24")
+    assert [result.take() for _ in range(3)] == ["10.0.2.0/24", "10.0.3.0/24", "10.0.0.0/24"]
+    assert result.is_full
     with pytest.raises(RangeFull):
-        found.take()
+        result.take()
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ def test_take_allocates_in_order_and_reuses_last():
     ],
 )
 def test_take_skips_occupied_cidrs(occupied, expected):
-    found = cut("10.0.0.0/22", 24)
-    found.occupy(occupied)
-    assert (None if found.is_full else found.take()) == expected
+    result = cut("10.0.0.0/22", 24)
+    result.occupy(occupied)
+    assert (None if result.is_full else result.take()) == expected
 
 
 @pytest.mark.parametrize(("cluster", "prefix"), [("10.0.0.0/16", 12), ("10.0.0.0/24", 33), ("fd00::/40", 64)])

@@ -21,8 +21,8 @@ def node(ready=None, *, taints=(), labels=None, unschedulable=None, heartbeat=No
     rows = [{"type": type_, "status": status} for type_, status in conditions.items()]
     if ready is not None:
         rows.append({"type": "Ready", "status": ready, "lastHeartbeatTime": heartbeat})
-    made = NOW - timedelta(seconds=10)
-    metadata = {"name": "n", "labels": labels, "resourceVersion": "7", "creationTimestamp": made}
+    created = NOW - timedelta(seconds=10)
+    metadata = {"name": "n", "labels": labels, "resourceVersion": "7", "creationTimestamp": created}
     spec = {"taints": list(taints), "unschedulable": unschedulable}
     return msgspec.convert({"metadata": metadata, "spec": spec, "status": {"conditions": rows}}, Node)
 
@@ -36,7 +36,7 @@ def names(taints):
 
 
 @pytest.mark.parametrize(
-    ("found", "evict", "expected"),
+    ("target_node", "evict", "expected"),
     [
         (node("True"), False, None),
         (node("True", taints=[taint("not-ready")]), False, []),
@@ -54,8 +54,8 @@ def names(taints):
         ),
     ],
 )
-def test_wanted_taints_follow_conditions_and_keep_others(found, evict, expected):
-    assert names(wanted_taints(found, evict=evict, now=NOW)) == expected
+def test_wanted_taints_follow_conditions_and_keep_others(target_node, evict, expected):
+    assert names(wanted_taints(target_node, evict=evict, now=NOW)) == expected
 
 
 def test_no_execute_taint_has_time_added():
@@ -77,8 +77,10 @@ def test_mirrored_labels_follow_their_successors():
 
 
 def test_silent_sets_conditions_unknown():
-    found = silent(node("True", MemoryPressure="False", NetworkUnavailable="False"), now=NOW)
-    conditions = {condition.type: (condition.status, condition.reason or "") for condition in found.status.conditions}
+    target_node = silent(node("True", MemoryPressure="False", NetworkUnavailable="False"), now=NOW)
+    conditions = {
+        condition.type: (condition.status, condition.reason or "") for condition in target_node.status.conditions
+    }
     assert conditions == {
         "Ready": ("Unknown", "NodeStatusUnknown"),
         "MemoryPressure": ("Unknown", "NodeStatusUnknown"),
@@ -86,7 +88,7 @@ def test_silent_sets_conditions_unknown():
         "DiskPressure": ("Unknown", "NodeStatusNeverUpdated"),
         "PIDPressure": ("Unknown", "NodeStatusNeverUpdated"),
     }
-    assert silent(found, now=NOW) is None
+    assert silent(target_node, now=NOW) is None
 
 
 def test_ready_pods_of_an_unready_node_are_marked_unready():
@@ -138,11 +140,11 @@ def test_excluded_nodes_are_not_counted():
 
 
 def zones(**counts):
-    made = Zones(Rates())
+    new_zones = Zones(Rates())
     for zone, (ready, unready) in counts.items():
         for number in range(ready + unready):
-            made.put(f"{zone}{number}", zone, ready=number < ready)
-    return made
+            new_zones.put(f"{zone}{number}", zone, ready=number < ready)
+    return new_zones
 
 
 @pytest.mark.parametrize(
@@ -154,19 +156,19 @@ def test_count_state(count, expected):
 
 
 def test_rates_by_state():
-    found = zones(a=(1, 1), b=(0, 2), c=(2, 3), d=(20, 40))
-    assert [found.rate(zone) for zone in "abcd"] == [0.1, 0.1, 0.0, 0.01]
+    state = zones(a=(1, 1), b=(0, 2), c=(2, 3), d=(20, 40))
+    assert [state.rate(zone) for zone in "abcd"] == [0.1, 0.1, 0.0, 0.01]
 
 
 def test_full_disruption_stops_evictions():
-    found = zones(a=(0, 1), b=(0, 2))
-    assert found.all_down()
-    assert found.rate("a") == 0
-    assert found.put("b0", "b", ready=True)
-    assert not found.put("b0", "b", ready=True)
-    assert found.rate("a") == 0.1
-    assert found.remove("b0")
-    assert not found.remove("b0")
+    state = zones(a=(0, 1), b=(0, 2))
+    assert state.all_down()
+    assert state.rate("a") == 0
+    assert state.put("b0", "b", ready=True)
+    assert not state.put("b0", "b", ready=True)
+    assert state.rate("a") == 0.1
+    assert state.remove("b0")
+    assert not state.remove("b0")
 
 
 async def test_turns_call_at_the_zone_rate():
@@ -207,10 +209,10 @@ async def make_node(cluster, name, status=READY):
     await cluster.make("v1", "Node", name, status=status)
 
 
-def taints_are(*wanted):
-    def matches(found):
-        spec = found["spec"].get("taints", ())
-        return {f"{each['key'].rpartition('/')[2]}:{each['effect']}" for each in spec} == set(wanted)
+def taints_are(*taints):
+    def matches(obj):
+        spec = obj["spec"].get("taints", ())
+        return {f"{item['key'].rpartition('/')[2]}:{item['effect']}" for item in spec} == set(taints)
 
     return matches
 
@@ -245,8 +247,8 @@ async def test_silent_node_is_tainted_and_its_pods_marked_unready(cluster, pod_s
         await cluster.clock.advance(12)
     await renew(cluster, "alive")
     await cluster.eventually("v1", "Node", "silent", taints_are(), within_seconds=1)
-    wanted = taints_are("unreachable:NoSchedule", "unreachable:NoExecute")
-    await cluster.eventually("v1", "Node", "silent", wanted, within_seconds=4)
+    expected = taints_are("unreachable:NoSchedule", "unreachable:NoExecute")
+    await cluster.eventually("v1", "Node", "silent", expected, within_seconds=4)
     conditions = lambda pod: pod["status"]["conditions"][0]["status"] == "False"  # noqa: E731 — short
     await cluster.eventually("v1", "Pod", "p", conditions, namespace="default", within_seconds=2)
     assert taints_are()(await cluster.find("v1", "Node", "alive"))
@@ -260,7 +262,7 @@ async def test_full_disruption_evicts_no_pod(cluster):
     await make_node(cluster, "a")
     await make_node(cluster, "b")
     await cluster.clock.advance(90)
-    assert {each.effect for each in seen} == {"NoSchedule"}
+    assert {item.effect for item in seen} == {"NoSchedule"}
     for name in ("a", "b"):
         await cluster.eventually("v1", "Node", name, taints_are("unreachable:NoSchedule"), within_seconds=5)
     await cluster.client.patch(tree("v1", "Node"), "a", {"status": READY}, subresource="status")

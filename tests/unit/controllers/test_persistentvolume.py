@@ -88,8 +88,8 @@ DONE = {BIND_COMPLETED: "yes"}
     ],
 )
 def test_best_volume_is_the_smallest_match(volumes, expected):
-    found = best_volume(claim(), volumes, delayed=False)
-    assert (found.metadata.name if found else None) == expected
+    result = best_volume(claim(), volumes, delayed=False)
+    assert (result.metadata.name if result else None) == expected
 
 
 def test_best_volume_obeys_selector_and_delayed_binding():
@@ -100,7 +100,7 @@ def test_best_volume_obeys_selector_and_delayed_binding():
 
 
 @pytest.mark.parametrize(
-    ("found", "why"),
+    ("obj", "why"),
     [
         (volume(), ""),
         (volume(size="1Mi"), "requested PV is too small"),
@@ -110,8 +110,8 @@ def test_best_volume_obeys_selector_and_delayed_binding():
         (volume(volumeAttributesClassName="x"), "VolumeAttributesClassName does not match"),
     ],
 )
-def test_misfit(found, why):
-    assert misfit(found, claim()) == why
+def test_misfit(obj, why):
+    assert misfit(obj, claim()) == why
 
 
 def test_default_class_is_the_newest():
@@ -121,7 +121,7 @@ def test_default_class_is_the_newest():
 
 
 @pytest.mark.parametrize(
-    ("found", "volumes", "kind"),
+    ("obj", "volumes", "kind"),
     [
         (claim(), [volume()], Bind),
         (claim(), [], Wait),
@@ -140,9 +140,9 @@ def test_default_class_is_the_newest():
         (claim(class_=None), [], AssignClass),
     ],
 )
-def test_plan_claim(found, volumes, kind):
+def test_plan_claim(obj, volumes, kind):
     classes = {"slow": class_("slow", default=True), "late": class_("late", mode="WaitForFirstConsumer")}
-    plan = plan_claim(found, {volume.metadata.name: volume for volume in volumes}, classes)
+    plan = plan_claim(obj, {volume.metadata.name: volume for volume in volumes}, classes)
     assert type(plan) is kind
 
 
@@ -165,7 +165,7 @@ def test_migrated_provisioners_use_csi_driver_names():
 
 
 @pytest.mark.parametrize(
-    ("found", "of", "expected"),
+    ("obj", "of", "expected"),
     [
         (volume(), None, InPhase("Available")),
         (volume(ref=ref("")), None, InPhase("Available")),
@@ -183,8 +183,8 @@ def test_migrated_provisioners_use_csi_driver_names():
         ),
     ],
 )
-def test_plan_volume(found, of, expected):
-    assert plan_volume(found, of) == expected
+def test_plan_volume(obj, of, expected):
+    assert plan_volume(obj, of) == expected
 
 
 def test_volume_mode_mismatch_has_events():
@@ -192,7 +192,7 @@ def test_volume_mode_mismatch_has_events():
 
 
 @pytest.mark.parametrize(
-    ("found", "what"),
+    ("obj", "what"),
     [
         (volume(persistentVolumeReclaimPolicy="Retain"), "retain"),
         (volume(persistentVolumeReclaimPolicy="Recycle"), "fail"),
@@ -207,8 +207,8 @@ def test_volume_mode_mismatch_has_events():
         (volume(persistentVolumeReclaimPolicy="Odd"), "fail"),
     ],
 )
-def test_reclaim(found, what):
-    assert reclaim(found)[0] == what
+def test_reclaim(obj, what):
+    assert reclaim(obj)[0] == what
 
 
 @pytest.mark.parametrize(
@@ -238,8 +238,8 @@ def test_bound_objects_have_the_bound_by_controller_annotation():
 
 def test_unbound_volume_keeps_a_users_claim_ref():
     assert unbound_volume(bound_volume(volume(), claim())).spec.claimRef is None
-    kept = unbound_volume(volume(ref=ref())).spec.claimRef
-    assert (kept.name, kept.uid) == ("c", None)
+    claim_ref = unbound_volume(volume(ref=ref())).spec.claimRef
+    assert (claim_ref.name, claim_ref.uid) == ("c", None)
 
 
 def test_phases_in_effect_are_not_written():
@@ -252,9 +252,9 @@ def test_phases_in_effect_are_not_written():
 
 
 def test_with_provisioner_annotates_the_claim():
-    asked = with_provisioner(claim(), "x")
-    assert [asked.metadata.annotations[name] for name in PROVISIONERS] == ["x", "x"]
-    assert with_provisioner(asked, "x") is asked
+    requested = with_provisioner(claim(), "x")
+    assert [requested.metadata.annotations[name] for name in PROVISIONERS] == ["x", "x"]
+    assert with_provisioner(requested, "x") is requested
 
 
 def test_recycler_pod_mounts_the_volume():
@@ -340,14 +340,14 @@ async def make_claim(cluster, name="c"):
     return await cluster.make(*CLAIM, name, namespace="default", spec=spec)
 
 
-def phase(wanted):
-    return lambda obj: obj["status"].get("phase") == wanted
+def phase(expected):
+    return lambda obj: obj["status"].get("phase") == expected
 
 
-async def delete(cluster, made):
-    await cluster.client.delete_object(made)
+async def delete(cluster, obj):
+    await cluster.client.delete_object(obj)
     patch = {"metadata": {"finalizers": None}}
-    await cluster.client.patch(tree(*CLAIM), made["metadata"]["name"], patch, namespace="default")
+    await cluster.client.patch(tree(*CLAIM), obj["metadata"]["name"], patch, namespace="default")
 
 
 async def test_pending_claim_is_bound_to_a_new_volume(cluster):
@@ -367,8 +367,8 @@ async def test_released_volume_is_retained_or_deleted(cluster, policy, gone):
     await cluster.eventually(*VOLUME, "v", phase("Bound"))
     await delete(cluster, claim)
 
-    def is_going(found):
-        return found is None or "deletionTimestamp" in found["metadata"]
+    def is_going(obj):
+        return obj is None or "deletionTimestamp" in obj["metadata"]
 
     await cluster.eventually(*VOLUME, "v", is_going if gone else phase("Released"))
 
@@ -382,8 +382,8 @@ async def test_conflicting_deletion_is_retried(cluster, conflicts):
         conflicts.add("DELETE", "/persistentvolumes/v")
     await delete(cluster, claim)
 
-    def is_going(found):
-        return found is None or "deletionTimestamp" in found["metadata"]
+    def is_going(obj):
+        return obj is None or "deletionTimestamp" in obj["metadata"]
 
     await cluster.eventually(*VOLUME, "v", is_going, within_seconds=5)
 

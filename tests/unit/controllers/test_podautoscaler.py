@@ -56,7 +56,7 @@ def measured(**milli):
 
 
 @pytest.mark.parametrize(
-    ("found", "metric", "expected"),
+    ("obj", "metric", "expected"),
     [
         (pod("p"), {"p": 1}, "ready"),
         (pod("p"), {}, "missing"),
@@ -71,8 +71,8 @@ def measured(**milli):
         (pod("p", ready="False", started=3600, changed=10), {"p": 1}, "ready"),
     ],
 )
-def test_pods_are_grouped_by_what_is_known_of_them(found, metric, expected):
-    groups = group([found], measured(**metric), "cpu", TIMING)
+def test_pods_are_grouped_by_what_is_known_of_them(obj, metric, expected):
+    groups = group([obj], measured(**metric), "cpu", TIMING)
     shown = {"ready": groups.ready, "unready": groups.unready, "missing": groups.missing, "ignored": groups.ignored}
     assert [name for name, value in shown.items() if value] == [expected]
 
@@ -105,10 +105,10 @@ PODS = [pod(name) for name in "abc"]
 )
 def test_replicas_by_utilization(pods, metric, percent, expected):
     requests = requests_of(pods, "cpu")
-    found = by_utilization(
+    result = by_utilization(
         3, percent, pods, measured(**metric), "cpu", requests=requests, tolerance=WITHIN, timing=TIMING
     )
-    assert found == expected
+    assert result == expected
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ def test_metric_errors_have_reasons(pods, metric, fault):
 
 
 def test_replicas_by_average():
-    found = by_average(3, 1000, PODS, measured(a=2000, b=2000, c=2000), tolerance=WITHIN, timing=TIMING)
-    assert found == Outcome(6, 2000)
+    result = by_average(3, 1000, PODS, measured(a=2000, b=2000, c=2000), tolerance=WITHIN, timing=TIMING)
+    assert result == Outcome(6, 2000)
 
 
 def test_replicas_by_one_value():
@@ -145,13 +145,13 @@ def test_replicas_by_share():
     assert by_share(0, 1500, 1000, tolerance=WITHIN) == Outcome(2, 1500)
 
 
-def normalized(current, wanted, *recent, least=1, most=10):
+def normalized(current, expected, *recent, least=1, most=10):
     history = History([Moment(at, value) for at, value in recent])
-    return normalize(history, current, wanted, Limits(least, most), window_seconds=300, now=1000)
+    return normalize(history, current, expected, Limits(least, most), window_seconds=300, now=1000)
 
 
 @pytest.mark.parametrize(
-    ("found", "replicas", "able", "limited"),
+    ("obj", "replicas", "able", "limited"),
     [
         (normalized(3, 3), 3, "ReadyForNewScale", "DesiredWithinRange"),
         (normalized(5, 2, (900, 4), (600, 9)), 4, "ScaleDownStabilized", "DesiredWithinRange"),
@@ -161,9 +161,9 @@ def normalized(current, wanted, *recent, least=1, most=10):
         (normalized(3, 0), 1, "ReadyForNewScale", "TooFewReplicas"),
     ],
 )
-def test_replicas_without_behavior(found, replicas, able, limited):
-    assert (found.replicas, found.able[0], found.limited[0]) == (replicas, able, limited)
-    assert found.is_limited is (limited != "DesiredWithinRange")
+def test_replicas_without_behavior(obj, replicas, able, limited):
+    assert (obj.replicas, obj.able[0], obj.limited[0]) == (replicas, able, limited)
+    assert obj.is_limited is (limited != "DesiredWithinRange")
 
 
 def behavior(**rules):
@@ -196,20 +196,20 @@ UP, DOWN = rules(("Pods", 4), ("Percent", 100)), rules(("Percent", 100))
 )
 def test_replicas_with_behavior(up, down, current, expected, replicas, able, limited):
     history = History([Moment(950, 4)])
-    found = normalize_with_behavior(
+    result = normalize_with_behavior(
         history, current, expected, Limits(1, 20), behavior(scaleUp=up, scaleDown=down), window_seconds=300, now=1000
     )
-    assert (found.replicas, found.able[0], found.limited[0]) == (replicas, able, limited)
+    assert (result.replicas, result.able[0], result.limited[0]) == (replicas, able, limited)
 
 
 def test_policies_count_what_their_period_has_seen():
     history, both = History(), behavior(scaleUp=rules(("Pods", 4)), scaleDown=DOWN)
     history.scaled(3, 6, None, now=900)
     history.scaled(3, 6, both, now=980)
-    found = normalize_with_behavior(history, 6, 20, Limits(1, 20), both, window_seconds=0, now=1000)
-    assert found.replicas == 7
-    found = normalize_with_behavior(history, 6, 20, Limits(1, 20), both, window_seconds=0, now=1050)
-    assert found.replicas == 10
+    result = normalize_with_behavior(history, 6, 20, Limits(1, 20), both, window_seconds=0, now=1000)
+    assert result.replicas == 7
+    result = normalize_with_behavior(history, 6, 20, Limits(1, 20), both, window_seconds=0, now=1050)
+    assert result.replicas == 10
     history.scaled(6, 5, both, now=1060)
     assert (history.ups, history.downs) == ([Moment(980, 3)], [Moment(1060, 1)])
 
@@ -398,8 +398,8 @@ async def make_target(cluster, *, replicas, api_version="v1", kind="ReplicationC
 
 
 def says(type_, reason):
-    def matches(found):
-        rows = (found.get("status") or {}).get("conditions", ())
+    def matches(obj):
+        rows = (obj.get("status") or {}).get("conditions", ())
         return any((row["type"], row["reason"]) == (type_, reason) for row in rows)
 
     return matches
@@ -443,10 +443,10 @@ async def serve_metrics(cluster):
     kind = ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "pods.metrics.k8s.io")
     await cluster.make(*kind, metadata=approved, spec=spec)
 
-    def is_served(found):
+    def is_served(obj):
         return any(
             (row["type"], row["status"]) == ("Established", "True")
-            for row in (found.get("status") or {}).get("conditions") or ()
+            for row in (obj.get("status") or {}).get("conditions") or ()
         )
 
     await cluster.eventually(*kind, is_served)

@@ -25,10 +25,10 @@ def pod(name="p", *, phase="Running", node="n", deleted=False, created="2026-01-
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"), [(pod(node="", deleted=True), True), (pod(deleted=True), False), (pod(node=""), False)]
+    ("obj", "expected"), [(pod(node="", deleted=True), True), (pod(deleted=True), False), (pod(node=""), False)]
 )
-def test_plan_deletes_terminating_unassigned_pods(found, expected):
-    assert is_unscheduled_and_terminating(found) is expected
+def test_plan_deletes_terminating_unassigned_pods(obj, expected):
+    assert is_unscheduled_and_terminating(obj) is expected
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_is_out_of_service_requires_taint_and_not_ready(ready, taint, expected):
 
 
 def test_plan_deletes_only_terminating_pods_of_out_of_service_nodes():
-    assert [each.metadata.name for each in stranded([pod("a"), pod("b", deleted=True)])] == ["b"]
+    assert [item.metadata.name for item in stranded([pod("a"), pod("b", deleted=True)])] == ["b"]
 
 
 def test_plan_deletes_terminated_pods_beyond_the_threshold():
@@ -52,7 +52,7 @@ def test_plan_deletes_terminated_pods_beyond_the_threshold():
         pod("evicted", phase="Failed", created="2026-01-02T00:00:00Z", reason="Evicted"),
         pod("runs"),
     ]
-    assert [each.metadata.name for each in surplus(pods, threshold=1)] == ["evicted", "old"]
+    assert [item.metadata.name for item in surplus(pods, threshold=1)] == ["evicted", "old"]
     assert surplus(pods, threshold=3) == []
     assert surplus(pods, threshold=0) == []
 

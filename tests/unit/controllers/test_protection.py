@@ -55,7 +55,7 @@ def test_step(metadata, expected):
 
 
 @pytest.mark.parametrize(
-    ("found", "of", "expected"),
+    ("obj", "of", "expected"),
     [
         (pod(), claim(), True),
         (pod(phase="Succeeded"), claim(), True),
@@ -66,8 +66,8 @@ def test_step(metadata, expected):
         (pod(volumes_=EPHEMERAL), claim("p-v", owner="2"), False),
     ],
 )
-def test_uses_claim_of_scheduled_pods(found, of, expected):
-    assert uses_claim(found, of) is expected
+def test_uses_claim_of_scheduled_pods(obj, of, expected):
+    assert uses_claim(obj, of) is expected
 
 
 def test_classes_named():
@@ -75,8 +75,8 @@ def test_classes_named():
         "currentVolumeAttributesClassName": "b",
         "modifyVolumeStatus": {"status": "x", "targetVolumeAttributesClassName": "c"},
     }
-    found = msgspec.convert({"spec": {"volumeAttributesClassName": "a"}, "status": status}, PersistentVolumeClaim)
-    assert classes_named(found) == ["a", "b", "c"]
+    converted = msgspec.convert({"spec": {"volumeAttributesClassName": "a"}, "status": status}, PersistentVolumeClaim)
+    assert classes_named(converted) == ["a", "b", "c"]
 
 
 def test_bound_volume_is_in_use():
@@ -153,12 +153,12 @@ async def test_group_is_kept_until_its_last_pod_has_finished(cluster, pod_spec):
     await cluster.start(pod_groups.build)
     for name in ("g", "unused"):
         metadata = {"finalizers": [GROUP_FINALIZER]}
-        made = await cluster.make(*GROUP, name, namespace="default", metadata=metadata, spec={})
+        created = await cluster.make(*GROUP, name, namespace="default", metadata=metadata, spec={})
         if name == "g":
             spec = {**pod_spec, "schedulingGroup": {"podGroupName": "g"}}
             await cluster.make("v1", "Pod", "p", namespace="default", spec=spec)
             await cluster.clock.advance(1)
-        await cluster.client.delete_object(made)
+        await cluster.client.delete_object(created)
 
     async def left():
         return [group.metadata.name for group in await cluster.client.list(pod_groups.GROUPS)]

@@ -147,5 +147,7 @@ QUEUES = {
 @pytest.mark.parametrize(("name", "queue"), QUEUES.items())
 def test_queues_have_upstreams_names_in_metrics(name, queue):
     module = importlib.import_module(f"steersman.controllers.{find(name).module}")
-    classes = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Controller)]
-    assert queue in {each.queue_name for each in classes}
+    classes = [
+        member for member in vars(module).values() if isinstance(member, type) and issubclass(member, Controller)
+    ]
+    assert queue in {cls.queue_name for cls in classes}

@@ -28,8 +28,12 @@ DEVICES = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName":
 FROM_TEMPLATE = {"name": "dev", "resourceClaimTemplateName": "t"}
 
 
-def pod(*, node="", phase="Pending", made=None, name="p", entry=FROM_TEMPLATE, **metadata):
-    rows = [{"name": "dev", **({"resourceClaimName": made} if made else {})}] if made is not None else []
+def pod(*, node="", phase="Pending", claim_names=None, name="p", entry=FROM_TEMPLATE, **metadata):
+    rows = (
+        [{"name": "dev", **({"resourceClaimName": claim_names} if claim_names else {})}]
+        if claim_names is not None
+        else []
+    )
     body = {
         "metadata": {"name": name, "namespace": "n", "uid": "1", **metadata},
         "spec": {"containers": [], "nodeName": node or None, "resourceClaims": [entry]},
@@ -53,66 +57,66 @@ DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
 
 @pytest.mark.parametrize(
-    ("found", "done"),
+    ("obj", "done"),
     [(pod(), False), (pod(phase="Failed"), True), (pod(**DELETED), True), (pod(node="n", **DELETED), False)],
 )
-def test_is_done(found, done):
-    assert is_done(found) is done
+def test_is_done(obj, done):
+    assert is_done(obj) is done
 
 
 @pytest.mark.parametrize(
-    ("found", "present", "expected"),
+    ("obj", "present", "expected"),
     [
         (pod(), None, [Missing("dev", "t")]),
-        (pod(made="c"), None, [Missing("dev", "t")]),
-        (pod(made="c"), claim(), []),
-        (pod(made="c"), claim(owner="2"), [Missing("dev", "t")]),
-        (pod(made=""), None, []),
+        (pod(claim_names="c"), None, [Missing("dev", "t")]),
+        (pod(claim_names="c"), claim(), []),
+        (pod(claim_names="c"), claim(owner="2"), [Missing("dev", "t")]),
+        (pod(claim_names=""), None, []),
         (pod(entry={"name": "dev", "resourceClaimName": "mine"}), None, []),
     ],
 )
-def test_missing_claims_are_created_once(found, present, expected):
-    assert missing(found, lambda _: present) == expected
+def test_missing_claims_are_created_once(obj, present, expected):
+    assert missing(obj, lambda _: present) == expected
 
 
 def test_from_template_builds_a_claim_and_already_made_finds_it():
     body = {"spec": {"metadata": {"labels": {"a": "1"}, "annotations": {"b": "2"}}, "spec": DEVICES}}
-    made = from_template(pod(), "dev", msgspec.convert(body, ResourceClaimTemplate))
-    assert made.metadata.generateName == "p-dev-"
-    assert made.metadata.annotations == {"b": "2", "resource.kubernetes.io/pod-claim-name": "dev"}
-    assert already_made(pod(), "dev", [made]) is made
-    assert already_made(pod(uid="2"), "dev", [made]) is None
+    claim_names = from_template(pod(), "dev", msgspec.convert(body, ResourceClaimTemplate))
+    assert claim_names.metadata.generateName == "p-dev-"
+    assert claim_names.metadata.annotations == {"b": "2", "resource.kubernetes.io/pod-claim-name": "dev"}
+    assert already_made(pod(), "dev", [claim_names]) is claim_names
+    assert already_made(pod(uid="2"), "dev", [claim_names]) is None
 
 
 def test_long_names_are_truncated_in_proportion():
     template = msgspec.convert({"spec": {"spec": {}}}, ResourceClaimTemplate)
-    made = from_template(pod(name="p" * 60), "d" * 60, template)
-    assert made.metadata.generateName == f"{'p' * 28}-{'d' * 28}-"
+    claim_names = from_template(pod(name="p" * 60), "d" * 60, template)
+    assert claim_names.metadata.generateName == f"{'p' * 28}-{'d' * 28}-"
 
 
 def test_status_patch_keeps_existing_claims():
-    rows = status_patch(pod(made="old"), {"more": "new"})["status"]["resourceClaimStatuses"]
+    rows = status_patch(pod(claim_names="old"), {"more": "new"})["status"]["resourceClaimStatuses"]
     assert rows == [{"name": "dev", "resourceClaimName": "old"}, {"name": "more", "resourceClaimName": "new"}]
 
 
 @pytest.mark.parametrize(
-    ("of", "found", "reserves"),
+    ("of", "obj", "reserves"),
     [
         (claim(allocated=True), pod(node="n"), True),
         (claim(allocated=True), pod(), False),
         (claim(), pod(node="n"), False),
         (claim(allocated=True, consumers=["1"]), pod(node="n"), False),
-        (claim(allocated=True, consumers=[str(each) for each in range(2, 258)]), pod(node="n"), False),
+        (claim(allocated=True, consumers=[str(number) for number in range(2, 258)]), pod(node="n"), False),
     ],
 )
-def test_reserved_for_a_pod_bound_without_scheduler(of, found, reserves):
-    assert (reserved(of, found) is not None) is reserves
+def test_reserved_for_a_pod_bound_without_scheduler(of, obj, reserves):
+    assert (reserved(of, obj) is not None) is reserves
 
 
 def test_freed_deallocates_without_consumers():
-    found = claim(allocated=True, consumers=["1", "2"], finalizers=[FINALIZER])
-    one, two = found.status.reservedFor
-    half = freed(found, [one])
+    obj = claim(allocated=True, consumers=["1", "2"], finalizers=[FINALIZER])
+    one, two = obj.status.reservedFor
+    half = freed(obj, [one])
     assert half.status.allocation is not None
     assert without_protection(half) is None
     whole = freed(half, [two])
@@ -121,13 +125,13 @@ def test_freed_deallocates_without_consumers():
 
 
 def test_freed_keeps_allocations_of_other_controllers():
-    found = claim(allocated=True, consumers=["1"])
-    assert freed(found, found.status.reservedFor).status.allocation is not None
+    obj = claim(allocated=True, consumers=["1"])
+    assert freed(obj, obj.status.reservedFor).status.allocation is not None
 
 
 def test_unreserved_deleted_claim_is_deallocated():
-    found = claim(allocated=True, finalizers=[FINALIZER], **DELETED)
-    assert freed(found, []).status.allocation is None
+    obj = claim(allocated=True, finalizers=[FINALIZER], **DELETED)
+    assert freed(obj, []).status.allocation is None
     assert freed(claim(allocated=True, finalizers=[FINALIZER]), []) is None
 
 
@@ -162,16 +166,18 @@ async def test_pod_waits_for_its_template(cluster, pod_spec):
 async def test_reservation_is_removed_with_its_pod(cluster, pod_spec):
     await cluster.start(build)
     entry = {"name": "dev", "resourceClaimName": "c"}
-    made = await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "resourceClaims": [entry]})
-    consumer = {"resource": "pods", "name": "p", "uid": made["metadata"]["uid"]}
+    claim_names = await cluster.make(
+        "v1", "Pod", "p", namespace="default", spec={**pod_spec, "resourceClaims": [entry]}
+    )
+    consumer = {"resource": "pods", "name": "p", "uid": claim_names["metadata"]["uid"]}
     result = {"request": "r", "driver": "d.example.com", "pool": "p", "device": "x"}
     status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": [consumer]}
     metadata = {"finalizers": [FINALIZER]}
     await cluster.make(*CLAIM, "c", namespace="default", spec=DEVICES, metadata=metadata, status=status)
     await cluster.client.delete(tree("v1", "Pod"), "p", namespace="default", grace_period_seconds=0)
 
-    def is_free(found):
-        return not found["status"].get("allocation") and not found["metadata"].get("finalizers")
+    def is_free(obj):
+        return not obj["status"].get("allocation") and not obj["metadata"].get("finalizers")
 
     await cluster.eventually(*CLAIM, "c", is_free, namespace="default")
 
@@ -209,8 +215,8 @@ async def test_claim_with_a_lost_create_response_is_not_created_twice(cluster, p
 async def test_finished_pod_loses_claims_missing_in_its_status(cluster, pod_spec):
     await cluster.start(build)
     await cluster.make(*TEMPLATE, "t", namespace="default", spec={"spec": DEVICES})
-    wanted = [FROM_TEMPLATE, {"name": "other", "resourceClaimTemplateName": "missing"}]
-    await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "resourceClaims": wanted})
+    expected = [FROM_TEMPLATE, {"name": "other", "resourceClaimTemplateName": "missing"}]
+    await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "resourceClaims": expected})
     await cluster.until(lambda: cluster.client.list(tree(*CLAIM)))
     await cluster.client.patch(Pod, "p", {"status": {"phase": "Succeeded"}}, namespace="default", subresource="status")
 
@@ -222,8 +228,8 @@ async def test_finished_pod_loses_claims_missing_in_its_status(cluster, pod_spec
 
 async def test_finished_pod_loses_its_extended_resource_claim(cluster, pod_spec):
     await cluster.start(build)
-    made = await cluster.make("v1", "Pod", "p", namespace="default", spec=pod_spec)
-    uid = made["metadata"]["uid"]
+    claim_names = await cluster.make("v1", "Pod", "p", namespace="default", spec=pod_spec)
+    uid = claim_names["metadata"]["uid"]
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid, "controller": True}
     metadata = {"finalizers": [FINALIZER], "ownerReferences": [owner]}
     result = {"request": "r", "driver": "d.example.com", "pool": "p", "device": "x"}

@@ -124,8 +124,8 @@ def test_plan_waits_for_missing_slices():
 
 
 async def conditions(cluster):
-    found = await cluster.client.get(REQUESTS, "r")
-    return found.status
+    result = await cluster.client.get(REQUESTS, "r")
+    return result.status
 
 
 async def test_reconcile_writes_the_status_once_and_deletes_when_due(cluster):

@@ -30,8 +30,8 @@ def pod(name, *, phase="Running", cpu="", **metadata):
     }
 
 
-def counted(found, objects):
-    return count(found, lambda resource: objects.get(resource, []), now=NOW).tree()
+def counted(obj, objects):
+    return count(obj, lambda resource: objects.get(resource, []), now=NOW).tree()
 
 
 def test_count_uses_the_resources_of_the_limits():
@@ -41,38 +41,38 @@ def test_count_uses_the_resources_of_the_limits():
 
 
 def test_finished_pods_count_only_as_objects():
-    found = quota({"pods": "5", "count/pods": "5", "requests.cpu": "4"})
+    result = quota({"pods": "5", "count/pods": "5", "requests.cpu": "4"})
     pods = [pod("a", cpu="500m"), pod("b", cpu="1"), pod("c", phase="Succeeded", cpu="1")]
-    assert counted(found, {"pods": pods})["used"] == {"count/pods": "3", "pods": "2", "requests.cpu": "1500m"}
+    assert counted(result, {"pods": pods})["used"] == {"count/pods": "3", "pods": "2", "requests.cpu": "1500m"}
 
 
 def test_count_applies_scopes():
-    found = quota({"pods": "5"}, scopes=["BestEffort"])
-    assert counted(found, {"pods": [pod("a"), pod("b", cpu="1")]})["used"] == {"pods": "1"}
+    result = quota({"pods": "5"}, scopes=["BestEffort"])
+    assert counted(result, {"pods": [pod("a"), pod("b", cpu="1")]})["used"] == {"pods": "1"}
 
 
 def test_count_keeps_unknown_usage():
-    found = quota({"count/widgets.example.com": "3", "secrets": "2"}, used={"count/widgets.example.com": "2"})
-    result = count(found, {"secrets": [{}]}.get, now=NOW)
+    actual = quota({"count/widgets.example.com": "3", "secrets": "2"}, used={"count/widgets.example.com": "2"})
+    result = count(actual, {"secrets": [{}]}.get, now=NOW)
     assert result.tree()["used"] == {"secrets": "1", "count/widgets.example.com": "2"}
 
 
 def test_count_drops_removed_limits():
-    found = quota({"pods": "1"}, used={"pods": "0", "secrets": "4"}, written={"pods": "1", "secrets": "9"})
-    result = count(found, {"pods": []}.get, now=NOW)
+    actual = quota({"pods": "1"}, used={"pods": "0", "secrets": "4"}, written={"pods": "1", "secrets": "9"})
+    result = count(actual, {"pods": []}.get, now=NOW)
     assert result.tree() == {"hard": {"pods": "1"}, "used": {"pods": "0"}}
-    assert not is_written(found, result)
+    assert not is_written(actual, result)
 
 
 def test_equal_quantities_are_not_written():
-    found = quota({"requests.cpu": "1000m"}, used={"requests.cpu": "0"}, written={"requests.cpu": "1"})
-    assert is_written(found, count(found, {"pods": []}.get, now=NOW))
+    result = quota({"requests.cpu": "1000m"}, used={"requests.cpu": "0"}, written={"requests.cpu": "1"})
+    assert is_written(result, count(result, {"pods": []}.get, now=NOW))
 
 
 @pytest.mark.parametrize(("used", "lower"), [({"pods": "1"}, True), ({"pods": "0"}, False), ({}, False)])
 def test_lowered_usage_differs_from_raised_usage(used, lower):
-    found = quota({"pods": "5"}, used=used)
-    assert lowers(found, count(found, {"pods": []}.get, now=NOW)) is lower
+    result = quota({"pods": "5"}, used=used)
+    assert lowers(result, count(result, {"pods": []}.get, now=NOW)) is lower
 
 
 def test_raises_detects_an_increment_by_admission():
@@ -87,8 +87,8 @@ def test_seconds_to_overdue_pod():
 
 
 async def used(cluster):
-    found = await cluster.find("v1", "ResourceQuota", "q", namespace="default")
-    return found.get("status", {}).get("used")
+    result = await cluster.find("v1", "ResourceQuota", "q", namespace="default")
+    return result.get("status", {}).get("used")
 
 
 async def test_status_follows_created_and_deleted_objects(cluster):
@@ -153,9 +153,9 @@ async def test_devices_are_counted_by_class(cluster):
     await cluster.make(*kind, "c", namespace="default", spec={"devices": {"requests": [request]}})
     await cluster.client.delete(tree(*kind), "c", namespace="default")
     await cluster.make(*kind, "d", namespace="default", spec={"devices": {"requests": [request]}})
-    wanted = {"gpu.deviceclass.resource.k8s.io/devices": "2", "count/resourceclaims.resource.k8s.io": "1"}
+    expected = {"gpu.deviceclass.resource.k8s.io/devices": "2", "count/resourceclaims.resource.k8s.io": "1"}
     await cluster.eventually(
-        "v1", "ResourceQuota", "q", lambda obj: obj["status"]["used"] == wanted, namespace="default"
+        "v1", "ResourceQuota", "q", lambda obj: obj["status"]["used"] == expected, namespace="default"
     )
 
 

@@ -76,9 +76,9 @@ def test_bundle_name_has_signer_and_content_hash():
 
 
 def test_plan_bundles_keeps_the_desired_bundle():
-    made = plan_bundles([], "PEM").create
-    assert (made.spec.signerName, made.spec.trustBundle) == (SIGNER, "PEM")
-    assert plan_bundles([made], "PEM") == Bundles()
+    created = plan_bundles([], "PEM").create
+    assert (created.spec.signerName, created.spec.trustBundle) == (SIGNER, "PEM")
+    assert plan_bundles([created], "PEM") == Bundles()
 
 
 def test_plan_bundles_replaces_the_bundle_of_an_old_ca():
@@ -115,9 +115,9 @@ async def test_trust_bundle_is_published_and_repaired(cluster, tmp_path):
     await cluster.start(trust_bundles.build, root_ca_file=str(file))
 
     async def published():
-        found = {each.metadata.name: each for each in await cluster.client.list(bundles)}
-        is_right = set(found) == {"mine", name} and found[name].spec.trustBundle == file.read_text()
-        return found[name] if is_right else None
+        by_name = {bundle.metadata.name: bundle for bundle in await cluster.client.list(bundles)}
+        is_right = set(by_name) == {"mine", name} and by_name[name].spec.trustBundle == file.read_text()
+        return by_name[name] if is_right else None
 
     first = await cluster.until(published)
     wrong = msgspec.structs.replace(first.spec, trustBundle="wrong")

@@ -47,7 +47,7 @@ def pod(*args, **more):
 
 
 @pytest.mark.parametrize(
-    ("said", "label"),
+    ("text", "label"),
     [
         (None, ""),
         ({}, ""),
@@ -55,8 +55,8 @@ def pod(*args, **more):
         ({"user": "u", "role": "r", "type": "t", "level": "s0"}, "u:r:t:s0"),
     ],
 )
-def test_label_of_returns_the_specified_parts(said, label):
-    assert label_of(None if said is None else msgspec.convert(said, SELinuxOptions)) == label
+def test_label_of_returns_the_specified_parts(text, label):
+    assert label_of(None if text is None else msgspec.convert(text, SELinuxOptions)) == label
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_unspecified_label_parts_never_differ(one, other, different):
 
 
 @pytest.mark.parametrize(
-    ("found", "labels"),
+    ("obj", "labels"),
     [
         (pod(), set()),
         (pod(ONE), {ONE}),
@@ -86,8 +86,8 @@ def test_unspecified_label_parts_never_differ(one, other, different):
         (pod(ONE, containers=[container(), container(TWO, privileged=True)]), {ONE}),
     ],
 )
-def test_mounted_has_the_labels_of_mounting_containers(found, labels):
-    assert mounted(found) == {"c": Mounted("v", labels)}
+def test_mounted_has_the_labels_of_mounting_containers(obj, labels):
+    assert mounted(obj) == {"c": Mounted("v", labels)}
 
 
 @pytest.mark.parametrize("mounts", [[], [{"name": "x", "mountPath": "/x"}]])
@@ -133,7 +133,7 @@ def test_put_reports_a_conflict_once_to_both_pods():
 def test_different_change_policies_conflict():
     uses = Uses()
     uses.put("n/a", mount())
-    properties = [each.what for each in uses.put("n/b", mount("", "Recursive"))]
+    properties = [item.what for item in uses.put("n/b", mount("", "Recursive"))]
     assert properties == ["SELinuxChangePolicy"] * 2
 
 
@@ -167,8 +167,8 @@ END = "If both pods land on the same node, only one of them may access the volum
     ],
 )
 def test_message_does_not_name_pods_of_another_namespace(other, message):
-    found = Conflict("SELinuxLabel", "n/a", "x", other, "y")
-    assert (found.reason, found.message) == ("SELinuxLabelConflict", message)
+    conflict = Conflict("SELinuxLabel", "n/a", "x", other, "y")
+    assert (conflict.reason, conflict.message) == ("SELinuxLabelConflict", message)
 
 
 # The shell
@@ -207,8 +207,8 @@ async def shared_volume(cluster):
 
 
 async def messages(cluster):
-    found = [event for reason in EVENTS for event in await cluster.events(reason)]
-    return sorted((event["involvedObject"]["name"], event["reason"], event["type"]) for event in found)
+    events = [event for reason in EVENTS for event in await cluster.events(reason)]
+    return sorted((event["involvedObject"]["name"], event["reason"], event["type"]) for event in events)
 
 
 def metric(controller):
@@ -222,8 +222,8 @@ async def test_conflicting_pods_get_warning_events(cluster):
     for name, label in (("a", ONE), ("b", TWO), ("same", TWO)):
         await cluster.make("v1", "Pod", name, namespace="default", spec=spec_of(label))
     await cluster.until(lambda: len(metric(controller)) == 4)
-    heard = await cluster.until(lambda: messages(cluster))
-    assert {row[1:] for row in heard} == {("SELinuxLabelConflict", "Normal")}
+    received = await cluster.until(lambda: messages(cluster))
+    assert {row[1:] for row in received} == {("SELinuxLabelConflict", "Normal")}
     labels = {(row["pod1_name"], row["pod1_value"], row["pod2_name"], row["pod2_value"]) for row in metric(controller)}
     assert labels == {("a", ONE, "b", TWO), ("b", TWO, "a", ONE), ("a", ONE, "same", TWO), ("same", TWO, "a", ONE)}
     await cluster.client.delete_object(await cluster.find("v1", "Pod", "a", namespace="default"))

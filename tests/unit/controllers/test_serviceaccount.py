@@ -15,10 +15,10 @@ def test_missing_accounts_of_an_active_namespace():
 
 
 @pytest.mark.parametrize(
-    ("found", "present"), [(namespace("Terminating"), ()), (None, ()), (namespace("Active"), {"default"})]
+    ("obj", "present"), [(namespace("Terminating"), ()), (None, ()), (namespace("Active"), {"default"})]
 )
-def test_missing_accounts_is_empty_when_present_or_terminating(found, present):
-    assert missing_accounts(found, present) == []
+def test_missing_accounts_is_empty_when_present_or_terminating(obj, present):
+    assert missing_accounts(obj, present) == []
 
 
 async def test_deleted_account_is_recreated(cluster):

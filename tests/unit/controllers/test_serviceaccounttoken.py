@@ -84,11 +84,11 @@ async def test_reconcile_fills_a_secret_and_deletes_it_with_its_account(cluster,
 async def test_reconcile_removes_a_deleted_secret_from_its_account(cluster, key_file):
     await cluster.start(build, service_account_private_key_file=key_file)
     await cluster.make("v1", "ServiceAccount", "robot", namespace="default", secrets=[{"name": "s"}])
-    made = await cluster.make(
+    created = await cluster.make(
         "v1", "Secret", "s", namespace="default", type=TYPE, metadata={"annotations": {NAME: "robot"}}
     )
     await cluster.eventually("v1", "Secret", "s", lambda obj: obj.get("data"), namespace="default")
-    await cluster.client.delete_object(made)
+    await cluster.client.delete_object(created)
     await cluster.eventually("v1", "ServiceAccount", "robot", lambda obj: not obj.get("secrets"), namespace="default")
 
 

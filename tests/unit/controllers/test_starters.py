@@ -18,9 +18,9 @@ from steersman.runtime.manager import Manager
 @pytest.fixture
 async def manager(cluster):
     """A manager that is stopped after the test if it runs."""
-    made = Manager(cluster.client)
-    yield made
-    made.stop()
+    new_manager = Manager(cluster.client)
+    yield new_manager
+    new_manager.stop()
 
 
 async def run_until_ready(cluster, manager):
@@ -45,7 +45,7 @@ def test_controller_names_are_those_of_the_release_and_of_packages(site):
 
 async def test_added_controllers_reconcile(cluster, manager, pod_spec):
     added = await add_controllers(manager, "deployment-controller", "replicaset")
-    assert [each.name for each in added] == ["deployment-controller", "replicaset-controller"]
+    assert [item.name for item in added] == ["deployment-controller", "replicaset-controller"]
     task = await run_until_ready(cluster, manager)
     labels = {"app": "x"}
     template = {"metadata": {"labels": labels}, "spec": pod_spec}
@@ -74,7 +74,7 @@ async def test_add_controllers_can_be_called_repeatedly(cluster, manager, site):
 
 async def test_added_controllers_share_the_informers_of_the_manager(cluster, manager):
     added = await add_controllers(manager, "replicaset", "replicationcontroller")
-    pods = {id(each._controller.pods) for each in added}
+    pods = {id(item._controller.pods) for item in added}
     assert pods == {id(manager.context.informers.informer(Pod))}
 
 

@@ -35,14 +35,14 @@ def sts(replicas=2, *, status=None, deleted=False, **spec):
     template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": []}}
     metadata = {"name": "web", "namespace": "ns", "uid": "set", "generation": 4,
                 "deletionTimestamp": NOW if deleted else None}  # fmt: skip
-    wanted = {"replicas": replicas, "selector": {"matchLabels": {"app": "x"}}, "template": template,
+    full_spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "x"}}, "template": template,
               "serviceName": "svc", **spec}  # fmt: skip
-    return msgspec.convert({"metadata": metadata, "spec": wanted, "status": status}, StatefulSet)
+    return msgspec.convert({"metadata": metadata, "spec": full_spec, "status": status}, StatefulSet)
 
 
-def pod(ordinal, *, of=None, made="new", phase="Running", ready=True, age=100, deleted=False):
+def pod(ordinal, *, of=None, revision="new", phase="Running", ready=True, age=100, deleted=False):
     of = of or sts()
-    pod = identity.new_pod(of, of.spec.template, made, ordinal)
+    pod = identity.new_pod(of, of.spec.template, revision, ordinal)
     since = NOW - timedelta(seconds=age)
     conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": since}] if ready else []
     status = {"phase": phase, "conditions": conditions}
@@ -77,8 +77,8 @@ def summary(actions):
     ("web-1-2", 2, False), ("web-99999999999", -1, True),
 ])  # fmt: skip
 def test_ordinal_of(name, ordinal, ours):
-    found = msgspec.convert({"metadata": {"name": name}}, Pod)
-    assert (identity.ordinal_of(found), identity.belongs_to(found, sts())) == (ordinal, ours)
+    converted = msgspec.convert({"metadata": {"name": name}}, Pod)
+    assert (identity.ordinal_of(converted), identity.belongs_to(converted, sts())) == (ordinal, ours)
 
 
 def test_new_pod_has_identity_and_storage():
@@ -92,8 +92,8 @@ def test_new_pod_has_identity_and_storage():
         ("data", "data-web-1")
     ]
     assert identity.has_storage(pod, of)
-    wanted = identity.claims_of(of, pod)["data"]
-    assert (name_of(wanted), wanted.metadata.labels) == ("data-web-1", {"l": "m", "app": "x"})
+    expected = identity.claims_of(of, pod)["data"]
+    assert (name_of(expected), expected.metadata.labels) == ("data-web-1", {"l": "m", "app": "x"})
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_new_pod_has_identity_and_storage():
 def test_with_owner_sets_references_by_retention_policy(policy, ordinal, before, after):
     of = sts(persistentVolumeClaimRetentionPolicy=policy)
     owned = identity.with_owner(claim("data-web-0", *before), of, pod(ordinal))
-    assert [each.uid for each in owners_of(owned)] == after
+    assert [owner.uid for owner in owners_of(owned)] == after
     assert identity.with_owner(owned, of, pod(ordinal)) is owned
 
 
@@ -185,16 +185,16 @@ def test_plan_updates_from_the_highest(of, pods, actions):
     assert summary(plan(see(of, *pods, current="old"))) == actions
 
 
-@pytest.mark.parametrize(("asked", "expected"), [(3, 3), ("30%", 3), ("1%", 1), (0, 1)])
-def test_max_unavailable(asked, expected):
-    assert max_unavailable(asked, 10) == expected
+@pytest.mark.parametrize(("requested", "expected"), [(3, 3), ("30%", 3), ("1%", 1), (0, 1)])
+def test_max_unavailable(requested, expected):
+    assert max_unavailable(requested, 10) == expected
 
 
-@pytest.mark.parametrize(("partition", "made"), [(0, "new"), (1, "old")])
-def test_pods_below_the_partition_keep_the_current_revision(partition, made):
+@pytest.mark.parametrize(("partition", "revision"), [(0, "new"), (1, "old")])
+def test_pods_below_the_partition_keep_the_current_revision(partition, revision):
     of = sts(updateStrategy={"rollingUpdate": {"partition": partition}})
     (action,) = plan(see(of, current="old"))
-    assert identity.revision_of(action.pod) == made
+    assert identity.revision_of(action.pod) == revision
 
 
 def test_plan_restores_identity_labels():
@@ -215,7 +215,7 @@ def test_plan_creates_claims_before_their_pod():
     (action,) = plan(see(sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)))
     assert isinstance(action, MakePod)
     assert [name_of(claim.claim) for claim in action.claims] == ["data-web-0"]
-    assert [each.uid for each in owners_of(action.claims[0].claim)] == ["set"]
+    assert [owner.uid for owner in owners_of(action.claims[0].claim)] == ["set"]
 
 
 def test_plan_uses_existing_claims():
@@ -232,7 +232,7 @@ def test_pod_waits_for_a_terminating_claim():
 
 def test_plan_creates_missing_claims_of_a_pending_pod():
     of = sts(1, **WITH_CLAIM)
-    assert [type(each) for each in plan(see(of, pod(0, of=of, phase="Pending")))] == [MakeClaim]
+    assert [type(item) for item in plan(see(of, pod(0, of=of, phase="Pending")))] == [MakeClaim]
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_condemned_pods_own_their_claims_before_deletion():
     of = sts(0, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
     change, delete = plan(see(of, pod(0, of=of), claims=[claim("data-web-0", ("StatefulSet", "web", "set"))]))
     assert isinstance(change, ChangeClaim)
-    assert [each.uid for each in owners_of(change.claim)] == ["pod-0"]
+    assert [owner.uid for owner in owners_of(change.claim)] == ["pod-0"]
     assert isinstance(delete, DeletePod)
 
 
@@ -292,8 +292,8 @@ def test_seconds_to_requeue_is_the_next_availability():
 
 async def run(cluster, **spec):
     template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-    wanted = {"replicas": 2, "selector": {"matchLabels": {"app": "x"}}, "serviceName": "svc", "template": template}
-    await cluster.make("apps/v1", "StatefulSet", "web", namespace="default", spec={**wanted, **spec})
+    expected = {"replicas": 2, "selector": {"matchLabels": {"app": "x"}}, "serviceName": "svc", "template": template}
+    await cluster.make("apps/v1", "StatefulSet", "web", namespace="default", spec={**expected, **spec})
     return await cluster.start(build)
 
 
@@ -304,9 +304,9 @@ async def set_ready(cluster, name):
     await cluster.client.patch(Pod, name, patch, namespace="default", subresource="status")
 
 
-def have(cluster, wanted):
+def have(cluster, expected):
     async def so():
-        return sorted(map(name_of, await cluster.client.list(Pod, namespace="default"))) == wanted
+        return sorted(map(name_of, await cluster.client.list(Pod, namespace="default"))) == expected
 
     return so
 
@@ -322,7 +322,7 @@ async def test_pods_are_created_one_by_one_with_claims(cluster, clock):
     claims = await cluster.client.list(PersistentVolumeClaim, namespace="default")
     assert sorted(map(name_of, claims)) == ["data-web-0", "data-web-1"]
     summary = await cluster.until(lambda: cluster.events("SuccessfulCreate"))
-    assert "Create Claim data-web-0 Pod web-0 in StatefulSet web success" in [each["message"] for each in summary]
+    assert "Create Claim data-web-0 Pod web-0 in StatefulSet web success" in [item["message"] for item in summary]
 
 
 async def test_update_recreates_all_pods(cluster):
@@ -334,8 +334,8 @@ async def test_update_recreates_all_pods(cluster):
     async def updated():
         for pod in await cluster.client.list(Pod, namespace="default"):
             await set_ready(cluster, name_of(pod))
-        found = await cluster.client.get(StatefulSet, "web", namespace="default")
-        status = found.status
+        stateful_set = await cluster.client.get(StatefulSet, "web", namespace="default")
+        status = stateful_set.status
         return (status.observedGeneration, status.updatedReplicas, status.currentReplicas) == (2, 2, 2)
 
     await cluster.until(updated)

@@ -46,8 +46,8 @@ async def definitions(cluster):
 
 async def make_version(cluster, *servers):
     whole = {"apiVersion": "internal.apiserver.k8s.io/v1alpha1", "kind": "StorageVersion", **version(*servers)}
-    made = await cluster.client.create({**whole, "status": {}})
-    await cluster.client.update_status({**made, "status": whole["status"]})
+    created = await cluster.client.create({**whole, "status": {}})
+    await cluster.client.update_status({**created, "status": whole["status"]})
 
 
 @pytest.mark.usefixtures("definitions")
@@ -58,8 +58,8 @@ async def test_uncached_lease_is_read_from_the_server(cluster):
     await cluster.start(build)
 
     async def entries():
-        found = await cluster.client.get(STORAGE_VERSIONS, "apps.deployments")
-        return [storage_version["apiServerID"] for storage_version in found["status"]["storageVersions"]] == ["a"]
+        result = await cluster.client.get(STORAGE_VERSIONS, "apps.deployments")
+        return [storage_version["apiServerID"] for storage_version in result["status"]["storageVersions"]] == ["a"]
 
     await cluster.until(entries)
 

@@ -20,7 +20,7 @@ DEFINITION = "widgets.example.com"
 
 def migration(*conditions, name="m", age=0, version=None, group="example.com", **falsely):
     rows = [{"type": condition, "status": "True"} for condition in conditions]
-    rows += [{"type": each, "status": "False"} for each in falsely.get("falsely", ())]
+    rows += [{"type": item, "status": "False"} for item in falsely.get("falsely", ())]
     since = NOW.isoformat()
     listed = [row | {"reason": "Before", "message": "", "lastTransitionTime": since} for row in rows]
     created = (NOW - timedelta(seconds=age)).isoformat()
@@ -44,7 +44,7 @@ def test_resource_of_has_the_group(group, name):
 RUNS = migration("Running")
 READY = migration("Running", version="7")
 DONE = migration("Succeeded", falsely=["Running"])
-OVER = [migration("Running", each) for each in ("Succeeded", "Failed")]
+OVER = [migration("Running", item) for item in ("Succeeded", "Failed")]
 OLD = migration(name="old", age=9)
 ALSO_OLD = migration(name="also-old", age=9)
 
@@ -67,10 +67,10 @@ def test_next_step_takes_the_oldest_of_one_at_a_time(migrations, step):
     assert next_step(migrations) == step
 
 
-def test_begun_sets_the_running_condition():
-    found = plan.begun(migration(), now=NOW)
-    assert conditions(found) == {"Running": ("True", "MigrationRunning", "The migration is running")}
-    assert plan.noted(found, "7").status.resourceVersion == "7"
+def test_start_sets_the_running_condition():
+    result = plan.begun(migration(), now=NOW)
+    assert conditions(result) == {"Running": ("True", "MigrationRunning", "The migration is running")}
+    assert plan.noted(result, "7").status.resourceVersion == "7"
 
 
 COMPLETED = ("False", "MigrationCompleted", "Migration completed")
@@ -122,7 +122,7 @@ def definition(*, generation=3, observed=3):
     return {"metadata": metadata, "spec": {"versions": versions}, "status": {"conditions": [condition]}}
 
 
-def test_definition_begun_sets_the_condition():
+def test_start_for_a_definition_sets_the_condition():
     applied = plan.definition_begun(definition(), "m", now=NOW)
     (condition,) = applied["status"]["conditions"]
     assert (condition["status"], condition["message"]) == ("True", "Migration m is running")
@@ -161,8 +161,8 @@ async def widgets(cluster):
     await cluster.until(lambda: cluster.serves(WIDGETS[1]))
     for name in ("a", "b"):
         await cluster.make("example.com/v1", "Widget", name, namespace="default", spec={"size": 1})
-    found = await cluster.find("apiextensions.k8s.io/v1", "CustomResourceDefinition", DEFINITION)
-    await cluster.client.update({**found, "spec": {**found["spec"], "versions": versions("v2")}})
+    result = await cluster.find("apiextensions.k8s.io/v1", "CustomResourceDefinition", DEFINITION)
+    await cluster.client.update({**result, "spec": {**result["spec"], "versions": versions("v2")}})
     await cluster.eventually(
         "apiextensions.k8s.io/v1",
         "CustomResourceDefinition",
@@ -178,15 +178,15 @@ async def migrate(cluster, resource, name="m"):
 def has_ended(cluster, name="m"):
     async def conditions():
         rows = (await cluster.client.get(MIGRATIONS.as_trees(), name)).get("status", {}).get("conditions", ())
-        found = {row["type"]: row for row in rows}
-        return found if {"Succeeded", "Failed"} & set(found) else None
+        by_key = {row["type"]: row for row in rows}
+        return by_key if {"Succeeded", "Failed"} & set(by_key) else None
 
     return conditions
 
 
 async def stored_versions(cluster):
-    found = await cluster.client.get(tree("apiextensions.k8s.io/v1", "CustomResourceDefinition"), DEFINITION)
-    return found["status"]["storedVersions"], {row["type"]: row for row in found["status"]["conditions"]}
+    obj = await cluster.client.get(tree("apiextensions.k8s.io/v1", "CustomResourceDefinition"), DEFINITION)
+    return obj["status"]["storedVersions"], {row["type"]: row for row in obj["status"]["conditions"]}
 
 
 class Patches:
@@ -211,13 +211,13 @@ class Patches:
 
 @pytest.fixture
 def patches(monkeypatch):
-    heard, send = Patches(), LoopbackTransport.request
+    received, send = Patches(), LoopbackTransport.request
 
     async def request(self, request):
-        return heard.hear(request) or await send(self, request)
+        return received.hear(request) or await send(self, request)
 
     monkeypatch.setattr(LoopbackTransport, "request", request)
-    return heard
+    return received
 
 
 WIDGET = {"group": "example.com", "resource": "widgets"}
@@ -230,8 +230,8 @@ async def test_migration_writes_the_storage_version(cluster, patches):
     await migrate(cluster, WIDGET)
     ended = await cluster.until(has_ended(cluster))
     assert {type_: row["status"] for type_, row in ended.items()} == {"Running": "False", "Succeeded": "True"}
-    wanted = [plan.rewrite(each, api_version="example.com/v2", kind="Widget") for each in present]
-    assert patches.sent == wanted
+    expected = [plan.rewrite(item, api_version="example.com/v2", kind="Widget") for item in present]
+    assert patches.sent == expected
     stored, conditions = await stored_versions(cluster)
     assert stored == ["v2"]
     assert conditions["StorageMigrating"]["reason"] == "MigrationSucceeded"
@@ -242,8 +242,8 @@ async def test_migration_skips_objects_written_since(cluster, patches):
     version = (await cluster.client.list(WIDGETS[1])).resource_version
     running = msgspec.to_builtins(plan.begun(migration(), now=cluster.clock.now()).status)
     await cluster.make(*KIND, "m", spec={"resource": WIDGET}, status={**running, "resourceVersion": version})
-    found = await cluster.client.get(WIDGETS[1], "a", namespace="default")
-    await cluster.client.update({**found, "spec": {"size": 2}})
+    obj = await cluster.client.get(WIDGETS[1], "a", namespace="default")
+    await cluster.client.update({**obj, "spec": {"size": 2}})
     await cluster.start(build)
     await cluster.until(has_ended(cluster))
     assert [sent["metadata"]["name"] for sent in patches.sent] == ["b"]
@@ -278,8 +278,8 @@ async def test_migration_does_not_rewrite_current_objects(cluster):
     await migrate(cluster, {"group": "", "resource": "configmaps"})
     ended = await cluster.until(has_ended(cluster))
     assert ended["Succeeded"]["status"] == "True"
-    found = await cluster.client.get(MIGRATIONS, "m")
-    assert int(found.status.resourceVersion) >= int(before["metadata"]["resourceVersion"])
+    result = await cluster.client.get(MIGRATIONS, "m")
+    assert int(result.status.resourceVersion) >= int(before["metadata"]["resourceVersion"])
     assert await cluster.find("v1", "ConfigMap", "a", namespace="default") == before
 
 

@@ -30,7 +30,7 @@ def for_seconds(a, b=None):
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("obj", "expected"),
     [
         (pod(), 0),
         (pod({"key": "a"}), 0),
@@ -42,8 +42,8 @@ def for_seconds(a, b=None):
         (pod({"key": "a", "tolerationSeconds": 5}, {"key": "a"}, {"key": "b"}), 5),
     ],
 )
-def test_toleration_seconds_are_the_minimum_over_all_taints(found, expected):
-    assert tolerated_seconds(TAINTS, tolerations_of(found)) == expected
+def test_toleration_seconds_are_the_minimum_over_all_taints(obj, expected):
+    assert tolerated_seconds(TAINTS, tolerations_of(obj)) == expected
 
 
 def test_toleration_of_no_taints_is_unlimited():
@@ -55,7 +55,7 @@ OVER = Stay("u", 100, 130, over=True)
 
 
 @pytest.mark.parametrize(
-    ("found", "known", "expected"),
+    ("obj", "existing", "expected"),
     [
         (for_seconds(30), None, Decision(Stay("u", 110, 140))),
         (for_seconds(30), WAITING, Decision(WAITING)),
@@ -67,8 +67,8 @@ OVER = Stay("u", 100, 130, over=True)
         (pod(), WAITING, Decision(Stay("u", 100, 110), cancelled=True)),
     ],
 )
-def test_plan_keeps_or_cancels_a_scheduled_eviction(found, known, expected):
-    assert decide(found, TAINTS, known, now=110) == expected
+def test_plan_keeps_or_cancels_a_scheduled_eviction(obj, existing, expected):
+    assert decide(obj, TAINTS, existing, now=110) == expected
 
 
 async def tainted(cluster, pod_spec, seconds):
@@ -85,8 +85,8 @@ async def taint(cluster, taints):
     await cluster.client.patch(tree("v1", "Node"), "n", {"spec": {"taints": taints}})
 
 
-def is_going(found):
-    return found is None or "deletionTimestamp" in found["metadata"]
+def is_going(obj):
+    return obj is None or "deletionTimestamp" in obj["metadata"]
 
 
 async def test_pod_is_evicted_after_its_toleration(cluster, pod_spec):
@@ -117,7 +117,7 @@ async def test_pod_without_toleration_is_evicted_at_once(cluster, pod_spec):
     await cluster.eventually(*POD, is_going, namespace="default", within_seconds=2)
 
 
-async def test_another_pod_of_the_name_is_not_taken_for_it(cluster, pod_spec):
+async def test_recreated_pod_of_the_same_name_is_not_evicted(cluster, pod_spec):
     await tainted(cluster, pod_spec, 30)
     await cluster.clock.advance(20)
     await cluster.client.delete(tree("v1", "Pod"), "p", namespace="default", grace_period_seconds=0)

@@ -19,7 +19,7 @@ def job(*, ttl=100, type_="Complete", status="True", deleted=False):
 
 
 @pytest.mark.parametrize(
-    ("found", "seconds"),
+    ("obj", "seconds"),
     [
         (job(), 40),
         (job(type_="Failed"), 40),
@@ -30,8 +30,8 @@ def job(*, ttl=100, type_="Complete", status="True", deleted=False):
         (job(deleted=True), None),
     ],
 )
-def test_seconds_to_deletion(found, seconds):
-    assert seconds_to_deletion(found, now=NOW) == seconds
+def test_seconds_to_deletion(obj, seconds):
+    assert seconds_to_deletion(obj, now=NOW) == seconds
 
 
 async def test_finished_job_is_deleted_after_its_ttl(cluster, pod_spec, clock):
@@ -44,9 +44,9 @@ async def test_finished_job_is_deleted_after_its_ttl(cluster, pod_spec, clock):
     conditions = [
         {"type": type_, "status": "True", "lastTransitionTime": now} for type_ in ("SuccessCriteriaMet", "Complete")
     ]
-    made = await cluster.find("batch/v1", "Job", "j", namespace="default")
+    created = await cluster.find("batch/v1", "Job", "j", namespace="default")
     status = {"conditions": conditions, "startTime": now, "completionTime": now, "succeeded": 1}
-    await cluster.client.update_status({**made, "status": status})
+    await cluster.client.update_status({**created, "status": status})
     await clock.advance(50)
     assert "deletionTimestamp" not in (await cluster.find("batch/v1", "Job", "j", namespace="default"))["metadata"]
     await cluster.eventually(

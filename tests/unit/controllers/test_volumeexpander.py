@@ -9,8 +9,8 @@ CLAIM = ("v1", "PersistentVolumeClaim")
 CLASS = {"provisioner": "example.com/p", "allowVolumeExpansion": True}
 
 
-def claim(asked, has, *, phase="Bound", volume="v"):
-    spec = {"resources": {"requests": {"storage": asked}}, "volumeName": volume}
+def claim(requested, has, *, phase="Bound", volume="v"):
+    spec = {"resources": {"requests": {"storage": requested}}, "volumeName": volume}
     body = {
         "metadata": {"name": "c", "uid": "1"},
         "spec": spec,
@@ -20,11 +20,11 @@ def claim(asked, has, *, phase="Bound", volume="v"):
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("obj", "expected"),
     [(claim("2Gi", "1Gi"), "v"), (claim("1Gi", "1024Mi"), ""), (claim("2Gi", "1Gi", phase="Pending"), "")],
 )
-def test_bound_claim_may_request_expansion(found, expected):
-    assert volume_to_expand(found) == expected
+def test_bound_claim_may_request_expansion(obj, expected):
+    assert volume_to_expand(obj) == expected
 
 
 def test_growth_is_handled_once():
@@ -51,13 +51,15 @@ async def test_event_names_the_expanding_component(cluster, volume_comes_last):
     await cluster.start(build)
     await cluster.make("storage.k8s.io/v1", "StorageClass", "s", **CLASS)
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "s"}
-    made = await cluster.make(*CLAIM, "c", namespace="default", spec={**spec, "volumeName": "v"})
+    created = await cluster.make(*CLAIM, "c", namespace="default", spec={**spec, "volumeName": "v"})
     volume = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "storageClassName": "s",
               "csi": {"driver": "d.example.com", "volumeHandle": "h"},
-              "claimRef": {"namespace": "default", "name": "c", "uid": made["metadata"]["uid"]}}  # fmt: skip
+              "claimRef": {"namespace": "default", "name": "c", "uid": created["metadata"]["uid"]}}  # fmt: skip
     if not volume_comes_last:
         await cluster.make("v1", "PersistentVolume", "v", spec=volume)
-    bound = await cluster.client.update_status({**made, "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}})
+    bound = await cluster.client.update_status(
+        {**created, "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}}
+    )
     bound["spec"]["resources"] = {"requests": {"storage": "2Gi"}}
     await cluster.client.update(bound)
     await cluster.clock.advance(1)

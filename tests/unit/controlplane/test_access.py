@@ -14,8 +14,8 @@ from steersman.testing import InProcessAPIServer
 
 def authenticator(**options):
     keys = ServiceAccountKeys(None)
-    made = Authentication(APIServerOptions(**options), keys=keys, clock=FakeClock(), loopback_token="own")
-    return made.authenticator
+    authentication = Authentication(APIServerOptions(**options), keys=keys, clock=FakeClock(), loopback_token="own")
+    return authentication.authenticator
 
 
 def request(token: str = "") -> Request:
@@ -26,10 +26,10 @@ def request(token: str = "") -> Request:
 async def test_tokens_of_the_file_and_of_the_server_itself_are_known(tmp_path):
     path = tmp_path / "tokens"
     path.write_text("t,alice,u\n")
-    known = authenticator(token_auth_file=path)
-    assert (await known.authenticate(request("t"))).name == "alice"
-    assert (await known.authenticate(request("own"))).name == "system:apiserver"
-    assert (await known.authenticate(request())).name == "system:anonymous"
+    user = authenticator(token_auth_file=path)
+    assert (await user.authenticate(request("t"))).name == "alice"
+    assert (await user.authenticate(request("own"))).name == "system:apiserver"
+    assert (await user.authenticate(request())).name == "system:anonymous"
 
 
 async def test_anonymous_requests_may_be_refused():
@@ -63,8 +63,8 @@ def test_issuers_that_cannot_be_are_errors_of_the_options(options, why):
 
 
 async def test_oidc_provider_is_not_contacted_before_its_first_token():
-    known = authenticator(oidc_issuer_url="https://idp.invalid", oidc_client_id="c")
-    assert (await known.authenticate(request("own"))).name == "system:apiserver"
+    user = authenticator(oidc_issuer_url="https://idp.invalid", oidc_client_id="c")
+    assert (await user.authenticate(request("own"))).name == "system:apiserver"
 
 
 async def test_policies_may_name_only_parameters_that_their_writers_can_read():

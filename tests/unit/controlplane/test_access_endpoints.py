@@ -45,8 +45,8 @@ async def test_reviews_return_user_and_permission(server):
     assert me["status"]["userInfo"]["username"] == "system:apiserver"
     spec = {"resourceAttributes": {"verb": "get", "resource": "pods"}}
     assert (await post(server, f"{authz}/selfsubjectaccessreviews", {"spec": spec}))["status"] == {"allowed": True}
-    asked = await post(server, f"{authz}/subjectaccessreviews", {"spec": {**spec, "user": "alice"}})
-    assert asked["status"] == {"allowed": False}
+    response = await post(server, f"{authz}/subjectaccessreviews", {"spec": {**spec, "user": "alice"}})
+    assert response["status"] == {"allowed": False}
     local = f"{authz}/namespaces/default/localsubjectaccessreviews"
     within = {"resourceAttributes": {"namespace": "default", "verb": "get", "resource": "pods"}, "user": "alice"}
     assert (await post(server, local, {"spec": within}))["status"] == {"allowed": False}

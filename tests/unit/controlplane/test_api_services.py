@@ -22,9 +22,9 @@ def test_api_service_of_the_core_group_has_an_empty_group():
 def test_custom_groups_come_last_and_are_followed():
     catalog = Catalog(table())
     catalog.add(Resource("example.com", "v1", "gadgets", "Gadget", "gadget", namespaced=True, verbs=("get",)))
-    made = plan(catalog)["v1.example.com"]
-    assert (made["spec"]["groupPriorityMinimum"], made["spec"]["versionPriority"]) == (1000, 100)
-    assert made["metadata"]["labels"] == {"kube-aggregator.kubernetes.io/automanaged": "true"}
+    created = plan(catalog)["v1.example.com"]
+    assert (created["spec"]["groupPriorityMinimum"], created["spec"]["versionPriority"]) == (1000, 100)
+    assert created["metadata"]["labels"] == {"kube-aggregator.kubernetes.io/automanaged": "true"}
 
 
 async def test_started_server_has_an_api_service_for_each_version():

@@ -106,8 +106,8 @@ async def test_stop_withdraws_the_endpoint_and_start_publishes_the_new_port(tmp_
     for _ in range(2):
         server = await APIServer.start(options)
         bootstrap = server._core.bootstrap
-        found = await bootstrap.client.get(tree("v1", "Endpoints"), "kubernetes", namespace="default")
-        assert f":{found['subsets'][0]['ports'][0]['port']}" in server.url
+        obj = await bootstrap.client.get(tree("v1", "Endpoints"), "kubernetes", namespace="default")
+        assert f":{obj['subsets'][0]['ports'][0]['port']}" in server.url
         await server.stop()
         store = await SqliteStore.open(tmp_path / "state.db", clock=RealClock())
         assert await MasterLeases(store).addresses() == []
@@ -127,8 +127,8 @@ async def test_services_may_have_both_families_the_servers_own_has_that_of_its_a
     client = server._core.bootstrap.client
     service = await client.get(tree("v1", "Service"), "kubernetes", namespace="default")
     assert (service["spec"]["clusterIPs"], service["spec"]["ipFamilies"]) == (["fd00::1"], ["IPv6"])
-    found = await client.get(tree("discovery.k8s.io/v1", "EndpointSlice"), "kubernetes", namespace="default")
-    assert (found["addressType"], found["endpoints"][0]["addresses"]) == ("IPv6", ["2001:db8::1"])
+    obj = await client.get(tree("discovery.k8s.io/v1", "EndpointSlice"), "kubernetes", namespace="default")
+    assert (obj["addressType"], obj["endpoints"][0]["addresses"]) == ("IPv6", ["2001:db8::1"])
     cidr = await client.get(tree("networking.k8s.io/v1", "ServiceCIDR"), "kubernetes")
     assert cidr["spec"]["cidrs"] == ranges.split(",")
     await server.stop()

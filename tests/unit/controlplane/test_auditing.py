@@ -36,9 +36,9 @@ def events(directory) -> list[dict]:
 async def test_blocking_mode_logs_before_the_response(tmp_path):
     async with InProcessAPIServer(options=recording(tmp_path)) as server:
         body = json.dumps({"metadata": {"name": "a"}, "data": {"k": "v"}}).encode()
-        made = await server.request("POST", "/api/v1/namespaces/default/configmaps", body=body)
-        recorded = [each for each in events(tmp_path) if each["auditID"] == made.header("audit-id")]
-        assert [each["stage"] for each in recorded] == ["RequestReceived", "ResponseComplete"]
+        response = await server.request("POST", "/api/v1/namespaces/default/configmaps", body=body)
+        recorded = [event for event in events(tmp_path) if event["auditID"] == response.header("audit-id")]
+        assert [item["stage"] for item in recorded] == ["RequestReceived", "ResponseComplete"]
         last = recorded[1]
         assert last["requestObject"]["data"] == last["responseObject"]["data"] == {"k": "v"}
         assert last["objectRef"]["name"] == "a"
@@ -53,7 +53,7 @@ async def test_strangers_and_refusals_are_recorded(tmp_path):
         unknown = await anonymous.request("GET", "/version", headers={"authorization": "Bearer s3cret"})
         refused = await anonymous.request("GET", "/api/v1/secrets")
         assert (unknown.code, refused.code) == (401, 403)
-        by_id = {each["auditID"]: each for each in events(tmp_path)}
+        by_id = {event["auditID"]: event for event in events(tmp_path)}
         assert by_id[unknown.header("audit-id")]["responseStatus"]["code"] == 401
         assert by_id[refused.header("audit-id")]["annotations"]["authorization.k8s.io/decision"] == "forbid"
         assert "s3cret" not in (tmp_path / "audit.log").read_text()
@@ -62,16 +62,16 @@ async def test_strangers_and_refusals_are_recorded(tmp_path):
 async def test_watch_is_logged_as_complete_when_the_client_disconnects(tmp_path):
     options = recording(tmp_path)
     async with InProcessAPIServer(options=options) as server, server.open("GET", "/api/v1/pods?watch=1") as watch:
-        stages = [each["stage"] for each in events(tmp_path) if each["verb"] == "watch"]
+        stages = [event["stage"] for event in events(tmp_path) if event["verb"] == "watch"]
         assert (watch.code, stages) == (200, ["RequestReceived", "ResponseStarted"])
-    assert [each["stage"] for each in events(tmp_path) if each["verb"] == "watch"][2:] == ["ResponseComplete"]
+    assert [event["stage"] for event in events(tmp_path) if event["verb"] == "watch"][2:] == ["ResponseComplete"]
 
 
 async def test_batch_mode_flushes_at_stop(tmp_path):
     options = recording(tmp_path, audit_log_mode="batch", audit_log_batch_max_size=100)
     async with InProcessAPIServer(options=options) as server:
         answers = await asyncio.gather(*(server.request("GET", "/version") for _ in range(50)))
-    ids = [each["auditID"] for each in events(tmp_path)]
+    ids = [event["auditID"] for event in events(tmp_path)]
     assert all(ids.count(answer.header("audit-id")) == 2 for answer in answers)
 
 
@@ -118,11 +118,11 @@ async def test_standard_output_and_a_webhook_take_events_too(tmp_path):
         audit_log_truncate_enabled=True,
         audit_webhook_config_file=config,
     )
-    made = make_auditor(options, clock=RealClock())
-    assert made is not None
-    assert [sink.name for sink in made.sinks] == ["webhook", "log"]
-    made.start()
-    await made.close()
+    auditor = make_auditor(options, clock=RealClock())
+    assert auditor is not None
+    assert [sink.name for sink in auditor.sinks] == ["webhook", "log"]
+    auditor.start()
+    await auditor.close()
 
 
 async def test_pod_security_violations_are_annotated(tmp_path):
@@ -133,11 +133,11 @@ async def test_pod_security_violations_are_annotated(tmp_path):
         assert (await server.request("POST", "/api/v1/namespaces", body=namespace)).code == 201
         spec = {"hostPID": True, "containers": [{"name": "c", "image": "i"}]}
         pod = json.dumps({"metadata": {"name": "p"}, "spec": spec}).encode()
-        made = await server.request("POST", "/api/v1/namespaces/n/pods", body=pod)
+        response = await server.request("POST", "/api/v1/namespaces/n/pods", body=pod)
         plain = await server.request("POST", "/api/v1/namespaces/default/pods", body=pod)
-    notes = {each["auditID"]: each.get("annotations", {}) for each in events(tmp_path)}
+    notes = {event["auditID"]: event.get("annotations", {}) for event in events(tmp_path)}
     annotations = {
-        name: text for name, text in notes[made.header("audit-id")].items() if name.startswith("pod-security")
+        name: text for name, text in notes[response.header("audit-id")].items() if name.startswith("pod-security")
     }
     assert annotations == {
         "pod-security.kubernetes.io/enforce-policy": "privileged:latest",
@@ -152,28 +152,28 @@ async def test_created_token_is_logged_by_id_only(tmp_path):
     async with InProcessAPIServer(options=recording(tmp_path)) as server:
         accounts = "/api/v1/namespaces/default/serviceaccounts"
         await server.request("POST", accounts, body=b'{"metadata":{"name":"robot"}}')
-        made = await server.request("POST", f"{accounts}/robot/token", body=b'{"spec":{}}')
+        response = await server.request("POST", f"{accounts}/robot/token", body=b'{"spec":{}}')
         used = await server.anonymous().request(
-            "GET", "/version", headers={"authorization": f"Bearer {made.json()['status']['token']}"}
+            "GET", "/version", headers={"authorization": f"Bearer {response.json()['status']['token']}"}
         )
-    recorded = {each["auditID"]: each for each in events(tmp_path)}
-    issued = recorded[made.header("audit-id")]["annotations"]["authentication.kubernetes.io/issued-credential-id"]
+    recorded = {event["auditID"]: event for event in events(tmp_path)}
+    issued = recorded[response.header("audit-id")]["annotations"]["authentication.kubernetes.io/issued-credential-id"]
     user = recorded[used.header("audit-id")]["user"]
     assert user["extra"]["authentication.kubernetes.io/credential-id"] == [issued]
-    assert made.json()["status"]["token"] not in (tmp_path / "audit.log").read_text()
+    assert response.json()["status"]["token"] not in (tmp_path / "audit.log").read_text()
 
 
 async def test_deprecated_api_use_is_annotated(tmp_path):
     async with InProcessAPIServer(options=recording(tmp_path)) as server:
         got = await server.request("GET", "/api/v1/namespaces/default/endpoints/none")
-    last = [each for each in events(tmp_path) if each["auditID"] == got.header("audit-id")][-1]
+    last = [event for event in events(tmp_path) if event["auditID"] == got.header("audit-id")][-1]
     assert last["annotations"]["k8s.io/deprecated"] == "true"
 
 
 async def test_impersonation_is_logged_with_its_authorization(tmp_path):
     async with InProcessAPIServer(options=recording(tmp_path)) as server:
         got = await server.request("GET", "/version", headers={"impersonate-user": "alice"})
-    first, last = (each for each in events(tmp_path) if each["auditID"] == got.header("audit-id"))
+    first, last = (event for event in events(tmp_path) if event["auditID"] == got.header("audit-id"))
     assert "impersonatedUser" not in first
     assert (last["user"]["username"], last["impersonatedUser"]["username"]) == ("system:apiserver", "alice")
     assert last["authenticationMetadata"] == {"impersonationConstraint": "impersonate:user-info"}

@@ -31,8 +31,8 @@ async def client():
         yield Client(LoopbackTransport(server.core.client), clock=clock)
 
 
-def plan(found):
-    return plan_endpoints(found, ["192.0.2.1"], endpoint_ports(6443), correct_ports=False)
+def plan(obj):
+    return plan_endpoints(obj, ["192.0.2.1"], endpoint_ports(6443), correct_ports=False)
 
 
 async def test_endpoints_are_written_once(client):
@@ -73,8 +73,8 @@ async def test_correct_service_creates_updates_and_replaces(client):
     assert not await correct_service(client, DESIRED, ranges=ranges, at_start=True)
     moved = DesiredService(ip="10.0.0.1", target_port=16443)
     assert await correct_service(client, moved, ranges=ranges, at_start=True)
-    found = await client.get(SERVICES, "kubernetes", namespace="default")
-    assert found["spec"]["ports"][0]["targetPort"] == 16443
+    service = await client.get(SERVICES, "kubernetes", namespace="default")
+    assert service["spec"]["ports"][0]["targetPort"] == 16443
     elsewhere = DesiredService(ip="10.0.0.2", target_port=16443)
     assert await correct_service(client, elsewhere, ranges=ranges, at_start=False)
     assert (await client.get(SERVICES, "kubernetes", namespace="default"))["spec"]["clusterIP"] == "10.0.0.2"

@@ -30,8 +30,8 @@ def test_ca_certificate_may_sign(ca):
 
 
 def test_server_certificate_has_names_and_addresses(ca):
-    made = certificates.make_server("server", ["localhost", "10.0.0.1", "::1"], ca, now=NOW, life=DAY)
-    certificate = load(made)
+    server = certificates.make_server("server", ["localhost", "10.0.0.1", "::1"], ca, now=NOW, life=DAY)
+    certificate = load(server)
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["localhost"]
     assert names.get_values_for_type(x509.IPAddress) == [ip_address("10.0.0.1"), ip_address("::1")]

@@ -36,8 +36,8 @@ async def client(clock):
 
 @pytest.fixture
 async def stack():
-    async with AsyncExitStack() as made:
-        yield made
+    async with AsyncExitStack() as new_stack:
+        yield new_stack
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ async def until(client: Client, what: Any, name: str, holds: Any, namespace: str
 
 def is_ready(obj: Any) -> bool:
     conditions = (obj.status.conditions if obj.status is not None else None) or ()
-    return any(each.type == "Ready" and each.status == "True" for each in conditions)
+    return any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
 
 
 def pod(name: str) -> Pod:
@@ -59,7 +59,7 @@ async def test_pod_is_bound_and_runs(tmp_path: Path, together: bool) -> None:
         if together
         else [run_scheduler(scheduler, parent_pipe=reading), run_nodes(nodes, parent_pipe=os.dup(reading))]
     )
-    running = [asyncio.ensure_future(each) for each in beside]
+    running = [asyncio.ensure_future(item) for item in beside]
     try:
         async with connect(kubeconfig) as client:
             await until(client, Node, "node-0", is_ready)
@@ -72,8 +72,8 @@ async def test_pod_is_bound_and_runs(tmp_path: Path, together: bool) -> None:
             accounts = await client.discover("v1", "ServiceAccount")
             await until(client, accounts, "default", lambda _: True, namespace="default")
             await client.create(pod("p"))
-            found = await until(client, Pod, "p", is_ready, namespace="default")
-            assert found.spec.nodeName == "node-0"
+            result = await until(client, Pod, "p", is_ready, namespace="default")
+            assert result.spec.nodeName == "node-0"
     finally:
         os.close(writing)  # what a parent's end looks like
         codes = await asyncio.gather(*running)
@@ -106,7 +106,7 @@ async def test_components_of_up_are_candidates_and_healthy(tmp_path: Path) -> No
             for name in names:
                 await until(client, LEASES, name, lambda lease: lease["spec"].get("holderIdentity"), "kube-system")
             candidates = await client.list_all(CANDIDATES, namespace="kube-system")
-            assert {each["spec"]["leaseName"] for each in candidates} == names
+            assert {candidate["spec"]["leaseName"] for candidate in candidates} == names
             assert await healthy_components(client) == {"controller-manager", "etcd-0", "scheduler"}
             os.close(writing)
             assert await running == 0
@@ -119,4 +119,4 @@ async def test_components_of_up_are_candidates_and_healthy(tmp_path: Path) -> No
 
 async def healthy_components(client: Client) -> set[str]:
     statuses = await client.list_all(await client.discover("v1", "ComponentStatus"))
-    return {each["metadata"]["name"] for each in statuses if each["conditions"][0]["status"] == "True"}
+    return {status["metadata"]["name"] for status in statuses if status["conditions"][0]["status"] == "True"}

@@ -30,37 +30,37 @@ async def server(tmp_path):
 @pytest.fixture
 def reasons(monkeypatch):
     """To stop it, instead of signals."""
-    made = Reasons()
-    made.listen = lambda: None
-    monkeypatch.setattr(controller_manager, "Reasons", lambda: made)
-    return made
+    new_reasons = Reasons()
+    new_reasons.listen = lambda: None
+    monkeypatch.setattr(controller_manager, "Reasons", lambda: new_reasons)
+    return new_reasons
 
 
 async def seen(read):
     """Return the result of ``read`` once it has one."""
     while True:
         try:
-            found = await read()
+            result = await read()
         except NotFound:
-            found = None
-        if found:
-            return found
+            result = None
+        if result:
+            return result
         await asyncio.wait([asyncio.ensure_future(asyncio.Event().wait())], timeout=0.02)
 
 
 @pytest.fixture
 async def start(server, reasons):
     async def begin(**more):
-        given = {"controllers": ("replicationcontroller",), "kubeconfig": server.kubeconfig, "port": 0, **more}
-        return asyncio.create_task(run_controller_manager(ManagerOptions(**given)))
+        value = {"controllers": ("replicationcontroller",), "kubeconfig": server.kubeconfig, "port": 0, **more}
+        return asyncio.create_task(run_controller_manager(ManagerOptions(**value)))
 
     return begin
 
 
 @pytest.fixture
 async def client(server):
-    async with connect(server.kubeconfig) as made:
-        yield made
+    async with connect(server.kubeconfig) as created:
+        yield created
 
 
 async def holder(client):
@@ -78,11 +78,11 @@ async def test_controller_manager_leads_with_service_accounts_and_releases_its_l
     await client.create(controller, namespace="default")
 
     async def counted():
-        found = await client.get(tree("v1", "ReplicationController"), "rc", namespace="default")
-        return found["status"].get("observedGeneration") and found
+        obj = await client.get(tree("v1", "ReplicationController"), "rc", namespace="default")
+        return obj["status"].get("observedGeneration") and obj
 
-    found = await seen(counted)
-    assert {entry["manager"] for entry in found["metadata"]["managedFields"]} >= {"kube-controller-manager"}
+    result = await seen(counted)
+    assert {entry["manager"] for entry in result["metadata"]["managedFields"]} >= {"kube-controller-manager"}
     await client.get(tree("v1", "ServiceAccount"), "replication-controller", namespace="kube-system")
     reasons.give("enough")
     assert await running == 0
@@ -119,8 +119,8 @@ async def test_process_contends_again_when_the_lease_is_lost_with_leader_elect_r
 async def test_controller_manager_creates_a_candidate_with_coordinated_election(start, client, reasons):
     candidates = tree("coordination.k8s.io/v1beta1", "LeaseCandidate")
     running = await start(leader_elect_identity="me", coordinated_leader_election=True)
-    found = await seen(lambda: client.get(candidates, "me", namespace="kube-system"))
-    assert found["spec"]["leaseName"] == "kube-controller-manager"
+    result = await seen(lambda: client.get(candidates, "me", namespace="kube-system"))
+    assert result["spec"]["leaseName"] == "kube-controller-manager"
     reasons.give("enough")
     assert await running == 0
 

@@ -85,11 +85,11 @@ async def test_metrics_are_valid_and_name_each_family_once():
         assert slis["etcd", "readyz"] == 1
 
 
-class SlowStore(MemoryStore):
-    """Store whose first health checks run into their time limit, which takes two seconds each."""
+class SlowStore:
+    """Store in memory whose first health checks run into their time limit, which takes two seconds each."""
 
     def __init__(self, clock, slow_checks):
-        super().__init__(clock=clock)
+        self._store = MemoryStore(clock=clock)
         self._clock = clock
         self._slow_checks = slow_checks
 
@@ -98,6 +98,9 @@ class SlowStore(MemoryStore):
             self._slow_checks -= 1
             await self._clock.advance(2)
             raise Stalled("a write was not durable within 2 s")
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
 
 
 async def test_start_waits_for_a_slow_store():
@@ -172,9 +175,9 @@ async def test_bad_options_are_refused():
 
 
 async def test_watch_events_follow_the_answers_to_writes_at_once_and_in_order():
-    found = await event_delay.measure(watchers=10, writers=4, writes=20, clock=FakeClock())
-    assert set(found.delays()) <= {0, 1, 2}  # turns of the event loop
-    assert len({tuple(names) for names in found.order}) == 1
+    result = await event_delay.measure(watchers=10, writers=4, writes=20, clock=FakeClock())
+    assert set(result.delays()) <= {0, 1, 2}  # turns of the event loop
+    assert len({tuple(names) for names in result.order}) == 1
     for writer in range(4):
-        own = [name for name in found.order[0] if name.startswith(f"w{writer}-")]
+        own = [name for name in result.order[0] if name.startswith(f"w{writer}-")]
         assert own == [f"w{writer}-{number}" for number in range(20)]

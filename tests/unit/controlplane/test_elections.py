@@ -87,8 +87,8 @@ class Election:
         return read_lease(await self.client.get(LEASES, "lead", namespace="default"))
 
     async def reported_events(self):
-        found = await self.client.list(EVENTS, namespace="default")
-        return [(event["type"], event["reason"]) for event in found if event["involvedObject"]["name"] == "lead"]
+        events = await self.client.list(EVENTS, namespace="default")
+        return [(event["type"], event["reason"]) for event in events if event["involvedObject"]["name"] == "lead"]
 
 
 # -- what upstream does, too -------------------------------------------------------------------------------------------
@@ -182,19 +182,19 @@ async def test_failed_step_is_retried(election, clock, client, monkeypatch):
 
 
 async def test_failed_ping_does_not_prevent_other_pings(election, clock, client, monkeypatch):
-    patch, asked = client.patch, []
+    patch, requested = client.patch, []
 
     async def fail_for_a(what, name, body, **options):
         if "pingTime" in body["spec"]:
-            asked.append(name)
-            if name == "a" and asked.count("a") == 1:
+            requested.append(name)
+            if name == "a" and requested.count("a") == 1:
                 raise ServiceUnavailable({"code": 503, "message": "not now"})
         return await patch(what, name, body, **options)
 
     monkeypatch.setattr(client, "patch", fail_for_a)
     await asyncio.gather(*(election.join(name, age=60) for name in "abc"))
     await pass_seconds(clock, 0.5)
-    assert sorted(set(asked)) == ["a", "b", "c"]
+    assert sorted(set(requested)) == ["a", "b", "c"]
     assert "pingTime" in await election.candidate("b")
     await pass_seconds(clock, 1.2)
     assert "pingTime" in await election.candidate("a")

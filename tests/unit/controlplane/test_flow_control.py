@@ -27,14 +27,14 @@ async def dangling(server, name: str) -> dict:
 
 async def until(server, name: str, status: str) -> dict:
     async with asyncio.timeout(5):
-        while (found := await dangling(server, name)).get("status") != status:  # noqa: ASYNC110 — the server's loop
+        while (result := await dangling(server, name)).get("status") != status:  # noqa: ASYNC110 — the server's loop
             await asyncio.sleep(0.005)  # noqa: TID251
-    return found
+    return result
 
 
 async def test_schemas_know_their_levels_when_the_server_is_ready(server):
-    found = await dangling(server, "global-default")
-    assert (found["status"], found["reason"]) == ("False", "Found")
+    result = await dangling(server, "global-default")
+    assert (result["status"], result["reason"]) == ("False", "Found")
     tree = (await server.request("GET", f"{API}/flowschemas/exempt")).json()
     owner = tree["metadata"]["managedFields"][0]
     assert (owner["manager"], owner["operation"], owner["subresource"]) == (

@@ -71,10 +71,10 @@ def test_merge_creates_the_file_and_follows_links(tmp_path, access):
     real, link = tmp_path / "real", tmp_path / "kube" / "config"
     link.parent.mkdir()
     link.symlink_to(real)
-    made = KubeconfigMerge.make(link, access, directory=tmp_path / "state")
+    journal = KubeconfigMerge.make(link, access, directory=tmp_path / "state")
     assert link.is_symlink()
     assert yaml.safe_load(real.read_text())["kind"] == "Config"
-    made.undo()
+    journal.undo()
     assert link.is_symlink()
     assert not real.exists()
 
@@ -95,18 +95,18 @@ def test_undo_restores_an_unchanged_file_byte_for_byte_with_its_mode(path, merge
 
 
 def test_undo_removes_the_journal_and_may_be_repeated(tmp_path, path, merge):
-    made = merge(OTHERS)
+    journal = merge(OTHERS)
     assert list((tmp_path / "state").iterdir()) != []
-    made.undo()
-    made.undo()
+    journal.undo()
+    journal.undo()
     assert list((tmp_path / "state").iterdir()) == []
     assert path.read_text() == OTHERS
 
 
 def test_undo_of_a_changed_file_removes_our_entries_only(path, merge, edit):
-    made = merge(OTHERS)
+    journal = merge(OTHERS)
     edit(lambda config: config["contexts"].append({"name": "new", "context": {"cluster": "work", "user": "me"}}))
-    made.undo()
+    journal.undo()
     config = yaml.safe_load(path.read_text())
     assert config["clusters"] == yaml.safe_load(OTHERS)["clusters"]
     assert (names(config, "users"), names(config, "contexts")) == ([], ["work", "new"])
@@ -114,34 +114,38 @@ def test_undo_of_a_changed_file_removes_our_entries_only(path, merge, edit):
 
 
 def test_undo_keeps_a_current_context_that_is_not_ours(path, merge, edit):
-    made = merge(OTHERS)
+    journal = merge(OTHERS)
     edit(lambda config: config.update({"current-context": "other"}))
-    made.undo()
+    journal.undo()
     config = yaml.safe_load(path.read_text())
     assert (config["current-context"], names(config, "contexts")) == ("other", ["work"])
 
 
 def test_undo_does_not_restore_a_deleted_context(path, merge, edit):
-    made = merge(OTHERS)
-    edit(lambda config: config.update({"contexts": [each for each in config["contexts"] if each["name"] != "work"]}))
-    made.undo()
+    journal = merge(OTHERS)
+    edit(
+        lambda config: config.update(
+            {"contexts": [context for context in config["contexts"] if context["name"] != "work"]}
+        )
+    )
+    journal.undo()
     config = yaml.safe_load(path.read_text())
     assert (config["current-context"], names(config, "contexts")) == ("", [])
 
 
 def test_undo_keeps_our_context_if_it_was_changed_with_what_it_refers_to(path, merge, edit):
-    made = merge("")
+    journal = merge("")
     edit(lambda config: config["contexts"][0]["context"].update(namespace="mine"))
     before = path.read_bytes()
-    made.undo()
+    journal.undo()
     assert path.read_bytes() == before
 
 
 def test_undo_keeps_cluster_and_user_that_another_context_names(path, merge, edit):
-    made = merge("")
+    journal = merge("")
     mine = {"name": "mine", "context": {"cluster": "steersman", "user": "steersman", "namespace": "mine"}}
     edit(lambda config: config["contexts"].append(mine))
-    made.undo()
+    journal.undo()
     config = yaml.safe_load(path.read_text())
     assert [names(config, section) for section in ("clusters", "users", "contexts")] == [
         ["steersman"],
@@ -151,22 +155,22 @@ def test_undo_keeps_cluster_and_user_that_another_context_names(path, merge, edi
 
 
 def test_undo_ignores_a_missing_or_unreadable_file(path, merge, caplog):
-    made = merge(OTHERS)
+    journal = merge(OTHERS)
     path.write_text("a: [")
-    made.undo()
+    journal.undo()
     assert path.read_text() == "a: ["
     assert "is left as it is" in caplog.text
-    made = merge(OTHERS)
+    journal = merge(OTHERS)
     path.unlink()
-    made.undo()
+    journal.undo()
     assert not path.exists()
 
 
 def test_next_merge_undoes_that_of_a_process_that_was_killed(path, merge):
     merge(OTHERS)
-    made = merge(server="https://127.0.0.1:2")
+    journal = merge(server="https://127.0.0.1:2")
     assert yaml.safe_load(path.read_text())["clusters"][1]["cluster"]["server"] == "https://127.0.0.1:2"
-    made.undo()
+    journal.undo()
     assert path.read_text() == OTHERS
 
 

@@ -25,9 +25,9 @@ def config_map(name="a", **data):
 
 
 async def test_loopback_client_of_every_verb(client):
-    made = await client.create(config_map(x="1"))
-    made.data = {"x": "2"}
-    updated = await client.update(made)
+    created = await client.create(config_map(x="1"))
+    created.data = {"x": "2"}
+    updated = await client.update(created)
     assert (await client.get(ConfigMap, "a")).data == {"x": "2"}
     patched = await client.patch(
         ConfigMap, "a", [{"op": "add", "path": "/data/y", "value": "3"}], patch_type=PatchType.JSON
@@ -58,11 +58,11 @@ async def test_refusals_are_errors(client):
 
 
 async def test_loopback_watch_streams_until_closed(client):
-    made = await client.create(config_map())
-    async with client.watch(ConfigMap, resource_version=made.metadata.resourceVersion) as events:
-        await client.delete_object(made)
+    created = await client.create(config_map())
+    async with client.watch(ConfigMap, resource_version=created.metadata.resourceVersion) as events:
+        await client.delete_object(created)
         event = await anext(aiter(events))
-    assert (event.type, event.object.metadata.uid) == ("DELETED", made.metadata.uid)
+    assert (event.type, event.object.metadata.uid) == ("DELETED", created.metadata.uid)
 
 
 async def test_cancelled_loopback_request_leaves_no_task():

@@ -96,11 +96,11 @@ def test_trimmer_is_none_without_malloc_trim(monkeypatch):
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="not glibc")
 def test_trim_returns_freed_memory_to_the_operating_system():
     blocks = [bytes(3000 + number % 7) for number in range(30_000)]
-    kept = blocks[::20]
+    retained = blocks[::20]
     del blocks
     before = memory._resident_bytes()
     trimmer = process_trimmer(RealClock())
     assert trimmer is not None
     trimmer._trim()
     assert memory._resident_bytes() < before - (20 << 20)
-    assert len(kept) == 1500
+    assert len(retained) == 1500

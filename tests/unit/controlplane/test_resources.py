@@ -62,7 +62,7 @@ async def test_options_reach_events_kubelets_and_tolerations():
     )
     assert resources.registry._kinds.ttl_seconds(next(r for r in table().resources if r.kind == "Event")) == 120
     assert resources.connections.address_types == ("InternalIP",)
-    plugin = next(each for each in resources.admission.plugins if each.name == "DefaultTolerationSeconds")
+    plugin = next(item for item in resources.admission.plugins if item.name == "DefaultTolerationSeconds")
     assert list(plugin._seconds.values()) == [5, 6]
 
 

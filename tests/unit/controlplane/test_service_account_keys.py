@@ -26,12 +26,12 @@ async def test_key_without_path_is_kept_in_memory():
 
 
 async def test_files_of_the_user_go_first(tmp_path):
-    made = {name: new_private_key() for name in ("a", "b")}
-    for name, key in made.items():
+    by_name = {name: new_private_key() for name in ("a", "b")}
+    for name, key in by_name.items():
         (tmp_path / name).write_bytes(key.pem())
     keys = ServiceAccountKeys(tmp_path / "own", signing=tmp_path / "a", checking=[tmp_path / "a", tmp_path / "b"])
-    assert (await keys.signing()).kid == made["a"].kid
-    assert list(await keys.verifying()) == [made["a"].kid, made["b"].kid]
+    assert (await keys.signing()).kid == by_name["a"].kid
+    assert list(await keys.verifying()) == [by_name["a"].kid, by_name["b"].kid]
     assert not (tmp_path / "own").exists()
 
 

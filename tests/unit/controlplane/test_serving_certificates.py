@@ -23,18 +23,18 @@ def test_self_signed_certificate_names_this_machine_and_comes_with_its_authority
 
 
 def test_given_files_are_used(tmp_path):
-    made = make_self_signed(NAME, "", now=NOW)
-    (tmp_path / "a.crt").write_bytes(made.certificate)
-    (tmp_path / "a.key").write_bytes(made.key)
+    self_signed = make_self_signed(NAME, "", now=NOW)
+    (tmp_path / "a.crt").write_bytes(self_signed.certificate)
+    (tmp_path / "a.key").write_bytes(self_signed.key)
     options = ServingOptions(tls_cert_file=str(tmp_path / "a.crt"), tls_private_key_file=str(tmp_path / "a.key"))
-    assert read_or_make_pair(options, NAME, now=NOW) == made
+    assert read_or_make_pair(options, NAME, now=NOW) == self_signed
 
 
 def test_certificate_directory_keeps_the_pair_of_the_component(tmp_path):
     options = ServingOptions(cert_dir=str(tmp_path / "pki"))
-    made = read_or_make_pair(options, NAME, now=NOW)
-    assert read_or_make_pair(options, NAME, now=NOW) == made
-    assert (tmp_path / "pki" / f"{NAME}.crt").read_bytes() == made.certificate
+    pair = read_or_make_pair(options, NAME, now=NOW)
+    assert read_or_make_pair(options, NAME, now=NOW) == pair
+    assert (tmp_path / "pki" / f"{NAME}.crt").read_bytes() == pair.certificate
     assert stat.S_IMODE((tmp_path / "pki" / f"{NAME}.key").stat().st_mode) == 0o600
 
 

@@ -36,8 +36,8 @@ def value_of(tree):
 
 def problems(stored):
     checker = StorageChecker()
-    found = {key: problem for key, value in stored.items() if (problem := checker.problem(key, value))}
-    return found | dict(checker.remaining_problems())
+    by_key = {key: problem for key, value in stored.items() if (problem := checker.problem(key, value))}
+    return by_key | dict(checker.remaining_problems())
 
 
 @pytest.mark.parametrize("media_type", ["application/json", MEDIA_TYPE])

@@ -36,12 +36,12 @@ class Transport(asyncio.Transport):
     def frames(self):
         """Return kind, flags, stream and payload of the frames since the last call."""
         data, self.sent = self.sent.removeprefix(frames.PREFACE), b""
-        found = []
+        result = []
         while data:
             size = int.from_bytes(data[:3], "big")
-            found.append((data[3], data[4], int.from_bytes(data[5:9], "big"), data[9 : 9 + size]))
+            result.append((data[3], data[4], int.from_bytes(data[5:9], "big"), data[9 : 9 + size]))
             data = data[9 + size :]
-        return found
+        return result
 
 
 class Peer:
@@ -138,7 +138,7 @@ async def test_body_waits_for_windows_of_stream_and_connection(peer):
     assert [(kind, flags, len(payload)) for kind, flags, _, payload in sent[1:]] == [(frames.DATA, 0, 10)]
     peer.send(frames.window_update(1, 5))
     peer.send(frames.settings((frames.SETTING_INITIAL_WINDOW, 20)))
-    sent = [each for each in peer.transport.frames() if each[0] == frames.DATA]
+    sent = [item for item in peer.transport.frames() if item[0] == frames.DATA]
     assert [(flags, len(payload)) for _, flags, _, payload in sent] == [(0, 5), (frames.END_STREAM, 10)]
     peer.connection.cancel(call)
 

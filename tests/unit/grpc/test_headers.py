@@ -13,24 +13,24 @@ def method(path):
 def test_blocks_of_alternating_methods_decode_in_the_order_they_were_encoded():
     blocks, decoder = HeaderBlocks(), Decoder()
     methods = [method(f"/s/{number}") for number in range(100)]  # more than the table holds
-    for each in [*methods, *methods[::-1], *methods[:3] * 3]:
-        assert tuple(map(tuple, decoder.decode(blocks.encode(each)))) == each.headers
+    for item in [*methods, *methods[::-1], *methods[:3] * 3]:
+        assert tuple(map(tuple, decoder.decode(blocks.encode(item)))) == item.headers
 
 
 def test_repeated_block_is_one_octet_per_field():
-    blocks, each = HeaderBlocks(), method("/s/m")
-    blocks.encode(each)
-    assert len(blocks.encode(each)) == len(each.headers)
-    assert blocks.encode(each) is blocks.encode(each)
+    blocks, fields = HeaderBlocks(), method("/s/m")
+    blocks.encode(fields)
+    assert len(blocks.encode(fields)) == len(fields.headers)
+    assert blocks.encode(fields) is blocks.encode(fields)
 
 
 def test_smaller_table_of_the_peer_is_followed():
-    blocks, decoder, each = HeaderBlocks(), Decoder(), method("/s/m")
-    decoder.decode(blocks.encode(each))
+    blocks, decoder, fields = HeaderBlocks(), Decoder(), method("/s/m")
+    decoder.decode(blocks.encode(fields))
     blocks.set_table_size(0)
     decoder.max_allowed_table_size = 0
     for _ in range(3):
-        assert tuple(map(tuple, decoder.decode(blocks.encode(each)))) == each.headers
+        assert tuple(map(tuple, decoder.decode(blocks.encode(fields)))) == fields.headers
 
 
 def test_indexed_blocks_follow_changes_of_the_table():

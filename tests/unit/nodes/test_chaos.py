@@ -28,13 +28,13 @@ def chaos(*rules: Tree, seed: int = 1) -> Chaos:
 
 
 def named(name: str, **changes: Any) -> Tree:
-    made = pod(**changes)
-    made["metadata"]["name"] = name
-    return made
+    new_pod = pod(**changes)
+    new_pod["metadata"]["name"] = name
+    return new_pod
 
 
-def added(rules: Chaos, made: Tree, on: Tree | None = None) -> Tree:
-    notes = rules.with_annotations(made, on or node())["metadata"]["annotations"]
+def added(rules: Chaos, obj: Tree, on: Tree | None = None) -> Tree:
+    notes = rules.with_annotations(obj, on or node())["metadata"]["annotations"]
     return {key.removeprefix(PREFIX): value for key, value in notes.items()}
 
 
@@ -112,16 +112,16 @@ def test_options_report_the_chaos_file_of_a_fault(tmp_path: Path) -> None:
     ],
 )
 def test_rule_selects_pods(select: Tree, is_selected: bool) -> None:
-    made = pod()
-    made["metadata"]["labels"] = {"app": "web"}
-    notes = added(chaos({"failure": "crash", "select": select}), made, node(zone="a"))
+    new_pod = pod()
+    new_pod["metadata"]["labels"] = {"app": "web"}
+    notes = added(chaos({"failure": "crash", "select": select}), new_pod, node(zone="a"))
     assert notes == ({"crash-after-seconds.c": "0.0"} if is_selected else {})
 
 
 def test_init_containers_are_selected_only_by_name_or_image() -> None:
-    made = pod(initContainers=[{"name": "i", "image": "init"}])
-    assert added(chaos({"failure": "image-pull"}), made) == {"image-pull-error.c": "true"}
-    notes = added(chaos({"failure": "image-pull", "select": {"containers": ["i"]}}), made)
+    new_pod = pod(initContainers=[{"name": "i", "image": "init"}])
+    assert added(chaos({"failure": "image-pull"}), new_pod) == {"image-pull-error.c": "true"}
+    notes = added(chaos({"failure": "image-pull", "select": {"containers": ["i"]}}), new_pod)
     assert notes == {"image-pull-error.i": "true"}
 
 
@@ -178,9 +178,9 @@ def test_probability_is_a_share_of_pods_drawn_from_the_seed() -> None:
 def test_times_between_failures_are_drawn_per_restart_around_their_mean() -> None:
     rules, times = chaos({"failure": "crash", "every": "10m"}), []
     for restarts in range(400):
-        made = pod()
-        made["status"]["containerStatuses"] = [{"name": "c", "restartCount": restarts}]
-        times.append(float(added(rules, made)["crash-after-seconds.c"]))
+        new_pod = pod()
+        new_pod["status"]["containerStatuses"] = [{"name": "c", "restartCount": restarts}]
+        times.append(float(added(rules, new_pod)["crash-after-seconds.c"]))
     assert len(set(times)) > 390
     assert 500 < sum(times) / len(times) < 700
 
@@ -188,14 +188,14 @@ def test_times_between_failures_are_drawn_per_restart_around_their_mean() -> Non
 def test_times_limit_the_restarts_of_a_container() -> None:
     rules = chaos({"failure": "crash", "times": 2})
     for restarts, fails in ((0, True), (1, True), (2, False)):
-        made = pod()
-        made["status"]["containerStatuses"] = [{"name": "c", "restartCount": restarts}]
-        assert bool(added(rules, made)) is fails
+        new_pod = pod()
+        new_pod["status"]["containerStatuses"] = [{"name": "c", "restartCount": restarts}]
+        assert bool(added(rules, new_pod)) is fails
 
 
 def test_chaos_drives_the_simulated_kubelet() -> None:
-    made = chaos({"failure": "image-pull", "for": "5s"}).with_annotations(pod(), node())
-    assert Simulation(made).run(60) == [
+    created = chaos({"failure": "image-pull", "for": "5s"}).with_annotations(pod(), node())
+    assert Simulation(created).run(60) == [
         (0.0, "Pending", "ErrImagePull"),
         (1.0, "Pending", "ImagePullBackOff"),
         (10.0, "Running", "Ready"),
@@ -207,29 +207,29 @@ def test_chaos_drives_the_simulated_kubelet() -> None:
 
 def outages(rules: Chaos, name: str = "node-0", *, hours: int = 24) -> list[tuple[float, float]]:
     """Begin and end of each outage, in seconds since the node's creation."""
-    found, now, begin = [], CREATED, None
+    result, now, begin = [], CREATED, None
     while now < CREATED + timedelta(hours=hours):
         rule, change = rules.outage(node(name), now)
         elapsed = (now - CREATED).total_seconds()
         if rule and begin is None:
             begin = elapsed
         elif not rule and begin is not None:
-            found.append((begin, elapsed))
+            result.append((begin, elapsed))
             begin = None
         if change is None:
             break
         assert change > now
         now = change
-    return found
+    return result
 
 
 def test_node_is_stopped_once_in_every_period() -> None:
-    found = outages(chaos({"failure": "stop-node", "every": "1h", "for": "5m"}))
-    assert len(found) == 24
-    assert all(round(end - begin, 2) == 300 for begin, end in found)
-    assert [int(begin // 3600) for begin, _ in found] == list(range(24))
-    assert outages(chaos({"failure": "stop-node", "every": "1h", "for": "5m"})) == found
-    assert outages(chaos({"failure": "stop-node", "every": "1h", "for": "5m"}), "node-1") != found
+    result = outages(chaos({"failure": "stop-node", "every": "1h", "for": "5m"}))
+    assert len(result) == 24
+    assert all(round(end - begin, 2) == 300 for begin, end in result)
+    assert [int(begin // 3600) for begin, _ in result] == list(range(24))
+    assert outages(chaos({"failure": "stop-node", "every": "1h", "for": "5m"})) == result
+    assert outages(chaos({"failure": "stop-node", "every": "1h", "for": "5m"}), "node-1") != result
 
 
 def test_node_is_stopped_once_after_a_time() -> None:

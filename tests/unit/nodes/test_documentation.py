@@ -52,9 +52,9 @@ def test_absent_image_names_are_documented() -> None:
 
 def test_pod_example_starts_late_and_is_restarted_by_its_liveness_probe() -> None:
     (example,) = [example for example in examples(NODES) if example.get("kind") == "Pod"]
-    made = pod(**example["spec"])
-    made["metadata"]["annotations"] = example["metadata"]["annotations"]
-    seen = [(at, state) for at, _, state in Simulation(made).run(330)]
+    new_pod = pod(**example["spec"])
+    new_pod["metadata"]["annotations"] = example["metadata"]["annotations"]
+    seen = [(at, state) for at, _, state in Simulation(new_pod).run(330)]
     assert seen == [(0, "Running"), (20, "Ready"), (300, "Running"), (320, "Error"), (320, "Running")]
 
 
@@ -73,7 +73,7 @@ def test_command_example_is_understood() -> None:
     assert program.output == ((0, f"{output}\n"),)
 
 
-@pytest.mark.parametrize("example", examples(STAGES), ids=lambda each: each["kind"])
+@pytest.mark.parametrize("example", examples(STAGES), ids=lambda item: item["kind"])
 def test_stage_examples_are_valid(example: Any) -> None:
     if example["kind"] == "Stage":
         assert read_stage(example) is not None

@@ -50,23 +50,23 @@ class FailingWrites:
 
 def failing(failure: str, method: str, path: str):
     """Return a list that will hold the transport, and the function that makes it."""
-    made: list[FailingWrites] = []
+    failures: list[FailingWrites] = []
 
     def wrap(inner: Transport) -> Transport:
-        made.append(FailingWrites(inner, failure, method, path))
-        return made[0]
+        failures.append(FailingWrites(inner, failure, method, path))
+        return failures[0]
 
-    return made, wrap
+    return failures, wrap
 
 
 @pytest.mark.parametrize("failure", FAILURES)
 async def test_pod_becomes_running_when_its_status_patch_fails(failure):
-    made, wrap = failing(failure, "PATCH", "/api/v1/namespaces/default/pods/a/status")
+    failures, wrap = failing(failure, "PATCH", "/api/v1/namespaces/default/pods/a/status")
     async with cluster(wrap=wrap) as world:
         await world.pod("a")
         await world.settle(5)
         assert await world.phase("a") == "Running"
-    assert made[0].failed > 0
+    assert failures[0].failed > 0
 
 
 @pytest.mark.parametrize("failure", FAILURES)
@@ -83,12 +83,12 @@ async def test_terminating_pod_is_removed_when_a_write_fails(failure, method, pa
         await world.settle(5)
         await world.nodes.close()
         await world.client.delete(PODS, "a", namespace="default", grace_period_seconds=30)
-        made, wrap = failing(failure, method, path)
+        failures, wrap = failing(failure, method, path)
         world.start_with(wrap)
         await world.settle(5)
         with pytest.raises(NotFound):
             await world.client.get(PODS, "a", namespace="default")
-    assert made[0].failed > 0
+    assert failures[0].failed > 0
 
 
 @pytest.mark.parametrize("failure", FAILURES)
@@ -104,13 +104,13 @@ async def test_pod_waits_with_config_error_when_its_status_patch_fails(failure):
 
 @pytest.mark.parametrize("failure", FAILURES)
 async def test_node_is_registered_when_its_creation_fails(failure):
-    made, wrap = failing(failure, "POST", "/api/v1/nodes")
+    failures, wrap = failing(failure, "POST", "/api/v1/nodes")
     async with cluster(wrap=wrap) as world:
         await world.settle(5)
         node = await world.client.get(NODES, "node-0")
-        addresses = [each["address"] for each in node["status"]["addresses"] if each["type"] == "InternalIP"]
+        addresses = [address["address"] for address in node["status"]["addresses"] if address["type"] == "InternalIP"]
         assert addresses == ["172.16.0.1"], "each attempt offers the same address"
-    assert made[0].failed > 0
+    assert failures[0].failed > 0
 
 
 @pytest.mark.parametrize("failure", FAILURES)
@@ -118,13 +118,13 @@ async def test_node_status_is_reported_again_when_the_report_fails(failure):
     async with cluster() as world:
         await world.settle(5)
         await world.nodes.close()
-        made, wrap = failing(failure, "PATCH", "/api/v1/nodes/node-0/status")
+        failures, wrap = failing(failure, "PATCH", "/api/v1/nodes/node-0/status")
         world.start_with(wrap)
         await world.settle(5)
         before = await heartbeat(world)
         await world.settle(340)
         assert await heartbeat(world) > before
-    assert made[0].failed > 0
+    assert failures[0].failed > 0
 
 
 async def heartbeat(world) -> str:
@@ -134,14 +134,14 @@ async def heartbeat(world) -> str:
 
 @pytest.mark.parametrize("failure", FAILURES)
 async def test_lease_is_renewed_when_its_creation_fails(failure):
-    made, wrap = failing(failure, "POST", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")
+    failures, wrap = failing(failure, "POST", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")
     async with cluster(wrap=wrap) as world:
         await world.settle(30)
         lease = await world.client.get(LEASES, "node-0", namespace="kube-node-lease")
         assert lease["spec"]["holderIdentity"] == "node-0"
         (owner,) = lease["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["name"]) == ("Node", "node-0")
-    assert made[0].failed > 0
+    assert failures[0].failed > 0
 
 
 async def test_events_of_a_transition_are_recorded_once_when_its_write_is_repeated():
@@ -173,9 +173,9 @@ spec:
 async def test_stage_is_completed_when_its_second_patch_fails_after_the_first_has_ended_its_match(failure, tmp_path):
     stages = tmp_path / "stages.yaml"
     stages.write_text(TWO_PATCHES)
-    made, wrap = failing(failure, "PATCH", "/api/v1/namespaces/default/pods/a/status")
+    failures, wrap = failing(failure, "PATCH", "/api/v1/namespaces/default/pods/a/status")
     async with cluster(str(stages), wrap=wrap) as world:
         await world.pod("a")
         await world.settle(5)
         assert await world.phase("a") == "Running"
-    assert made[0].failed > 0
+    assert failures[0].failed > 0

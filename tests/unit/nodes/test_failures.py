@@ -33,11 +33,11 @@ async def set_image(world: Cluster, image: str) -> None:
 
 async def events_about(world: Cluster, name: str) -> list[tuple[str, str, str]]:
     await world.settle()
-    found = await world.client.list_all(tree("v1", "Event"), namespace="default")
+    result = await world.client.list_all(tree("v1", "Event"), namespace="default")
     return [
-        (each["reason"], each["message"], each["involvedObject"].get("fieldPath", ""))
-        for each in found
-        if each["involvedObject"]["name"] == name
+        (item["reason"], item["message"], item["involvedObject"].get("fieldPath", ""))
+        for item in result
+        if item["involvedObject"]["name"] == name
     ]
 
 
@@ -162,19 +162,23 @@ async def test_stages_publish_and_repair_resource_slices() -> None:
         notes = {"example.com/devices": "3"}
         await world.client.patch(NODES, "node-0", {"metadata": {"annotations": notes}})
         await world.settle(2)
-        made = await world.client.get(SLICES, "node-0-devices")
-        assert [device["name"] for device in made["spec"]["devices"]] == ["device000", "device001", "device002"]
-        assert made["spec"]["devices"][2]["attributes"]["numa"] == {"int": 1}
+        resource_slice = await world.client.get(SLICES, "node-0-devices")
+        assert [device["name"] for device in resource_slice["spec"]["devices"]] == [
+            "device000",
+            "device001",
+            "device002",
+        ]
+        assert resource_slice["spec"]["devices"][2]["attributes"]["numa"] == {"int": 1}
         node = await world.client.get(NODES, "node-0")
         assert node["metadata"]["annotations"]["example.com/published"] == "3"
         await world.client.patch(NODES, "node-0", {"metadata": {"annotations": {"example.com/devices": "2"}}})
         await world.settle(2)
-        made = await world.client.get(SLICES, "node-0-devices")
-        assert (len(made["spec"]["devices"]), made["spec"]["pool"]["generation"]) == (2, 2)
+        resource_slice = await world.client.get(SLICES, "node-0-devices")
+        assert (len(resource_slice["spec"]["devices"]), resource_slice["spec"]["pool"]["generation"]) == (2, 2)
         await world.client.patch(SLICES, "node-0-devices", {"spec": {"devices": None}})
         await world.settle(2)
-        made = await world.client.get(SLICES, "node-0-devices")
-        assert [device["name"] for device in made["spec"]["devices"]] == ["device000", "device001"]
+        resource_slice = await world.client.get(SLICES, "node-0-devices")
+        assert [device["name"] for device in resource_slice["spec"]["devices"]] == ["device000", "device001"]
 
 
 def widget_definition() -> Tree:
@@ -201,9 +205,9 @@ async def test_stages_of_a_custom_kind_begin_when_it_is_served() -> None:
         await world.client.create(widget)
         await world.settle(10)
         await world.settle(6)
-        found = await world.client.get(widgets, "w", namespace="default")
-        assert found["status"] == {"phase": "Ready"}
-        assert found["metadata"]["finalizers"] == ["example.com/widget"]
+        obj = await world.client.get(widgets, "w", namespace="default")
+        assert obj["status"] == {"phase": "Ready"}
+        assert obj["metadata"]["finalizers"] == ["example.com/widget"]
         assert ("Ready", "The widget is ready", "") in await events_about(world, "w")
         await world.client.delete(widgets, "w", namespace="default")
         await world.settle(1)
@@ -234,5 +238,5 @@ async def test_applied_object_without_a_namespace_gets_that_of_the_stage_object(
             {**secret, "metadata": {"name": "s", "namespace": "other", "labels": {"copy": "true"}}}
         )
         await world.settle(1)
-        found = await world.client.list_all(tree("v1", "ConfigMap"))
-        assert [(each["metadata"]["namespace"], each["metadata"]["name"]) for each in found] == [("other", "s")]
+        result = await world.client.list_all(tree("v1", "ConfigMap"))
+        assert [(item["metadata"]["namespace"], item["metadata"]["name"]) for item in result] == [("other", "s")]

@@ -83,13 +83,13 @@ async def kubelet(host, **pages):
 
 async def messages(session, path, *sent, protocol=V5):
     """Return the messages received over a WebSocket, by channel."""
-    found = {}
+    result = {}
     async with session.ws_connect(path, protocols=[protocol]) as websocket:
-        for each in sent:
-            await websocket.send_bytes(each)
+        for item in sent:
+            await websocket.send_bytes(item)
         async for message in websocket:
-            found[message.data[0]] = found.get(message.data[0], b"") + message.data[1:]
-    return found
+            result[message.data[0]] = result.get(message.data[0], b"") + message.data[1:]
+    return result
 
 
 class RecordingServer:
@@ -107,17 +107,17 @@ class RecordingServer:
 
 
 async def test_lazy_server_is_created_on_the_first_connection():
-    made = []
+    created = []
     with socket.create_server(("127.0.0.1", 0)) as sock:
-        server = LazyKubeletServer(sock, lambda: made.append(RecordingServer()) or made[0])
+        server = LazyKubeletServer(sock, lambda: created.append(RecordingServer()) or created[0])
         running = asyncio.create_task(server.run())
         await asyncio.wait([running], timeout=0)
-        assert made == []
+        assert created == []
         async with connected_to(*sock.getsockname()), asyncio.timeout(10):
             await server._requested.wait()
-            while not made:
+            while not created:
                 await asyncio.wait([running], timeout=0.01)
-            await made[0].ran.wait()
+            await created[0].ran.wait()
         server.stop()
         await running
 
@@ -161,17 +161,17 @@ async def test_pods_and_metrics_are_served():
 async def test_exec_streams_input_and_output():
     path = "/exec/ns/p/c?command=a&command=b&input=1&output=1&error=1"
     async with kubelet(Host()) as session:
-        found = await messages(session, path, b"\x00hello", b"\xff\x00")
-    assert (found[1], found[2]) == (b"hello", b"a b")
-    assert json.loads(found[3]) == {"metadata": {}, "status": "Success"}
+        result = await messages(session, path, b"\x00hello", b"\xff\x00")
+    assert (result[1], result[2]) == (b"hello", b"a b")
+    assert json.loads(result[3]) == {"metadata": {}, "status": "Success"}
 
 
 async def test_exec_with_tty_receives_size_and_merges_output():
     path = "/exec/ns/p/c?command=a&output=1&error=1&tty=1"
     async with kubelet(host := Host()) as session:
-        found = await messages(session, path, b'\x04{"Width":80,"Height":24}')
-    assert found[1] == b"a"
-    assert [(each.width, each.height) for each in host.sizes] == [(80, 24)]
+        result = await messages(session, path, b'\x04{"Width":80,"Height":24}')
+    assert result[1] == b"a"
+    assert [(size.width, size.height) for size in host.sizes] == [(80, 24)]
 
 
 @pytest.mark.parametrize(
@@ -183,8 +183,8 @@ async def test_exec_with_tty_receives_size_and_merges_output():
 )
 async def test_exec_ends_with_a_status(command, reason, cause):
     async with kubelet(Host()) as session:
-        found = await messages(session, f"/exec/ns/p/c?command={command}&output=1", protocol=V4)
-    status = json.loads(found[3])
+        result = await messages(session, f"/exec/ns/p/c?command={command}&output=1", protocol=V4)
+    status = json.loads(result[3])
     assert (status["status"], status["reason"], status["details"]["causes"]) == ("Failure", reason, [cause])
 
 

@@ -67,9 +67,9 @@ def test_query_returns_values(query: str, values: list[Any] | None) -> None:
         ".conditions | map": '.conditions | map(.type) | first, ["x"]',
     }
     expected: dict[str, list[Any]] = {"-1": [2, [1], 1], ".t | st": [True, True, True, True, 4, "TEXT"]}
-    asked = next((text for start, text in texts.items() if query.startswith(start)), query)
-    wanted = next((found for start, found in expected.items() if query.startswith(start)), values)
-    assert list(compile_query(asked)(OBJECT)) == wanted
+    requested = next((text for start, text in texts.items() if query.startswith(start)), query)
+    target = next((item for start, item in expected.items() if query.startswith(start)), values)
+    assert list(compile_query(requested)(OBJECT)) == target
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_query_rejects_values_of_the_wrong_type(query: str) -> None:
 
 def stage(**spec: Any) -> Stage:
     spec = {"resourceRef": {"kind": "Pod"}, "selector": {}, "next": {}, **spec}
-    found = read_stage(
+    result = read_stage(
         {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": "s"}, "spec": spec}
     )
-    assert found is not None
-    return found.stage
+    assert result is not None
+    return result.stage
 
 
 def matching(key: str, operator: str, *values: str) -> Stage:
@@ -123,7 +123,7 @@ def pod(**status: Any) -> Tree:
 
 
 @pytest.mark.parametrize(
-    ("made", "holds"),
+    ("obj", "holds"),
     [
         (matching(".status.phase", "In", "Running", "Pending"), True),
         (matching(".status.phase", "NotIn", "Running"), False),
@@ -141,8 +141,8 @@ def pod(**status: Any) -> Tree:
         (stage(selector={"matchExpressions": [{"cel": {"expression": "self.status.no == 'x'"}}]}), False),
     ],
 )
-def test_selector_matches_objects(made: Stage, holds: bool) -> None:
-    assert made.matches(pod(phase="Running", containerStatuses=[{"ready": True, "restartCount": 2}]), NOW) is holds
+def test_selector_matches_objects(obj: Stage, holds: bool) -> None:
+    assert obj.matches(pod(phase="Running", containerStatuses=[{"ready": True, "restartCount": 2}]), NOW) is holds
 
 
 def test_stage_without_selector_is_ignored() -> None:
@@ -172,8 +172,8 @@ def test_stage_without_selector_is_ignored() -> None:
 )
 def test_delay_of_a_stage(delay: Tree, least: float, most: float) -> None:
     until = (NOW + timedelta(seconds=10)).isoformat()
-    made = stage(delay=delay)
-    length = made.delay.length_seconds(pod(phase="Running", until=until), now=NOW, dice=Random(1))
+    new_stage = stage(delay=delay)
+    length = new_stage.delay.length_seconds(pod(phase="Running", until=until), now=NOW, dice=Random(1))
     assert least <= length <= most
 
 
@@ -205,7 +205,7 @@ def all_of(outcome: Outcome | None) -> list[Outcome]:
 
 
 def test_next_actions_are_performed_in_order() -> None:
-    made = stage(
+    new_stage = stage(
         next={
             "event": {"type": "Warning", "reason": "R", "message": "m"},
             "finalizers": {"add": [{"value": "a"}], "remove": [{"value": "r"}], "empty": True},
@@ -217,7 +217,7 @@ def test_next_actions_are_performed_in_order() -> None:
             ],
         }
     )
-    assert all_of(made.transition(pod(phase="Runn"), AROUND)) == [
+    assert all_of(new_stage.transition(pod(phase="Runn"), AROUND)) == [
         Outcome(event=("Warning", "R", "m")),
         Outcome(finalizers_added=("a",), finalizers_removed=("r",), finalizers_emptied=True),
         Outcome({"status": {"phase": "Running"}}),
@@ -232,8 +232,10 @@ def test_apply_step_renders_an_object_of_another_kind() -> None:
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .metadata.name }}-cm, namespace: default}\n"
         "data: {count: {{ ceil (divf 5 2) | int | Quote }}}"
     )
-    made = stage(steps=[{"apply": {"template": template}}, {"patch": {"root": "metadata", "template": "labels: {}"}}])
-    first, second = all_of(made.transition(pod(), AROUND))
+    new_stage = stage(
+        steps=[{"apply": {"template": template}}, {"patch": {"root": "metadata", "template": "labels: {}"}}]
+    )
+    first, second = all_of(new_stage.transition(pod(), AROUND))
     assert first.applied["metadata"] == {"name": f"{pod()['metadata']['name']}-cm", "namespace": "default"}
     assert first.applied["data"] == {"count": "3"}
     assert second == Outcome({"metadata": {"labels": {}}}, PatchType.STRATEGIC, "")
@@ -251,15 +253,15 @@ def test_apply_step_renders_an_object_of_another_kind() -> None:
 )
 def test_patch_without_type_is_strategic_only_for_pods_and_nodes(resource_ref: Tree, default: PatchType) -> None:
     patches = [{"template": "a: 1"}, {"template": "a: 1", "type": "strategic"}]
-    made = stage(resourceRef=resource_ref, next={"patches": patches})
-    types = [each.patch_type for each in all_of(made.transition(pod(), AROUND))]
+    new_stage = stage(resourceRef=resource_ref, next={"patches": patches})
+    types = [item.patch_type for item in all_of(new_stage.transition(pod(), AROUND))]
     assert types == [default, PatchType.STRATEGIC]
 
 
 def test_selector_takes_an_expression_in_cel() -> None:
-    made = stage(selector={"matchExpressions": [{"expression": "self.status.phase == 'Running'"}]})
-    assert made.matches(pod(phase="Running"), NOW)
-    assert not made.matches(pod(phase="Failed"), NOW)
+    new_stage = stage(selector={"matchExpressions": [{"expression": "self.status.phase == 'Running'"}]})
+    assert new_stage.matches(pod(phase="Running"), NOW)
+    assert not new_stage.matches(pod(phase="Failed"), NOW)
 
 
 @pytest.mark.parametrize(
@@ -274,24 +276,26 @@ def test_selector_takes_an_expression_in_cel() -> None:
     ],
 )
 def test_template_functions_return_the_stage_context(template: str, result: Any) -> None:
-    made = stage(next={"statusTemplate": template})
-    outcome = made.transition(pod(), AROUND._replace(dice=Random(1)))
+    new_stage = stage(next={"statusTemplate": template})
+    outcome = new_stage.transition(pod(), AROUND._replace(dice=Random(1)))
     assert all_of(outcome)[0].patch == {"status": {"a": result}}
 
 
 def test_delete_omits_other_writes() -> None:
-    made = stage(next={"delete": True, "statusTemplate": "phase: x"})
-    assert all_of(made.transition(pod(), AROUND)) == [Outcome(delete=True)]
+    new_stage = stage(next={"delete": True, "statusTemplate": "phase: x"})
+    assert all_of(new_stage.transition(pod(), AROUND)) == [Outcome(delete=True)]
 
 
 def test_steps_take_precedence_over_next_fields() -> None:
-    made = stage(steps=[{"patch": {"root": "status", "subresource": "status", "template": "a: 1"}}, {"delete": True}])
-    assert all_of(made.transition(pod(), AROUND)) == [Outcome({"status": {"a": 1}}), Outcome(delete=True)]
+    new_stage = stage(
+        steps=[{"patch": {"root": "status", "subresource": "status", "template": "a: 1"}}, {"delete": True}]
+    )
+    assert all_of(new_stage.transition(pod(), AROUND)) == [Outcome({"status": {"a": 1}}), Outcome(delete=True)]
 
 
 def test_steps_after_a_deletion_only_send_events() -> None:
     event, patch = {"reason": "R"}, {"template": "a: 1"}
-    made = stage(
+    new_stage = stage(
         steps=[
             {"delete": True, "patch": patch, "finalizers": {"empty": True}},
             {"event": event, "patch": patch},
@@ -299,15 +303,15 @@ def test_steps_after_a_deletion_only_send_events() -> None:
             {"delete": True},
         ]
     )
-    assert all_of(made.transition(pod(), AROUND)) == [
+    assert all_of(new_stage.transition(pod(), AROUND)) == [
         Outcome(delete=True, finalizers_emptied=True),
         Outcome(event=("Normal", "R", "")),
     ]
 
 
 def test_node_conditions_begin_with_ready() -> None:
-    made = stage(next={"statusTemplate": "types: [{{ range NodeConditions }}{{ .type }},{{ end }}]"})
-    [outcome] = all_of(made.transition(pod(), AROUND))
+    new_stage = stage(next={"statusTemplate": "types: [{{ range NodeConditions }}{{ .type }},{{ end }}]"})
+    [outcome] = all_of(new_stage.transition(pod(), AROUND))
     types = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"]
     assert outcome.patch == {"status": {"types": types}}
 
@@ -387,67 +391,68 @@ def test_files_and_sets_are_combined() -> None:
         NodesOptions(stages=str(STAGES)).pod_stages()
 
 
-def stages_passed(file: str, made: Tree, limit: int = 8) -> list[str]:
+def stages_passed(file: str, obj: Tree, limit: int = 8) -> list[str]:
     """Return the stages that an object passes through; each status is merged into the previous one."""
     stages, passed = [of.stage for of in read_stage_file(STAGES / file).stages], []
     for _ in range(limit):
-        found = choose(stages, made, now=NOW, dice=Random(1))
-        if found is None:
+        result = choose(stages, obj, now=NOW, dice=Random(1))
+        if result is None:
             break
-        passed.append(found.name)
-        for outcome in all_of(found.transition(made, AROUND)):
+        passed.append(result.name)
+        for outcome in all_of(result.transition(obj, AROUND)):
             patch = (outcome.patch or {}).get("status", {})
-            known = {condition["type"]: condition for condition in made["status"].get("conditions") or ()}
-            known |= {condition["type"]: condition for condition in patch.get("conditions") or ()}
-            kept = {key: value for key, value in patch.items() if not key.startswith("$")}
-            made["status"] = {**made["status"], **kept, "conditions": list(known.values())}
+            by_key = {condition["type"]: condition for condition in obj["status"].get("conditions") or ()}
+            by_key |= {condition["type"]: condition for condition in patch.get("conditions") or ()}
+            by_key = {key: value for key, value in patch.items() if not key.startswith("$")}
+            obj["status"] = {**obj["status"], **by_key, "conditions": list(by_key.values())}
             if outcome.finalizers_removed:
-                made["metadata"].pop("finalizers")
+                obj["metadata"].pop("finalizers")
             if outcome.delete:
                 return passed
     return passed
 
 
 def test_pod_fast_stages() -> None:
-    made = pod(phase="Pending")
-    made["metadata"]["ownerReferences"] = [{"kind": "Job"}]
-    made["spec"]["initContainers"] = [
+    new_pod = pod(phase="Pending")
+    new_pod["metadata"]["ownerReferences"] = [{"kind": "Job"}]
+    new_pod["spec"]["initContainers"] = [
         {"name": "i", "image": "j"},
         {"name": "k", "image": "l", "restartPolicy": "Always"},
     ]
-    assert stages_passed("pod-fast.yaml", made, limit=1) == ["pod-ready"]
-    assert (made["status"]["podIP"], made["status"]["hostIP"]) == ("10.1.0.7", "172.16.0.1")
+    assert stages_passed("pod-fast.yaml", new_pod, limit=1) == ["pod-ready"]
+    assert (new_pod["status"]["podIP"], new_pod["status"]["hostIP"]) == ("10.1.0.7", "172.16.0.1")
     assert [
-        next(iter(init_container_status["state"])) for init_container_status in made["status"]["initContainerStatuses"]
+        next(iter(init_container_status["state"]))
+        for init_container_status in new_pod["status"]["initContainerStatuses"]
     ] == ["terminated", "running"]
-    assert stages_passed("pod-fast.yaml", made) == ["pod-complete"]
-    assert made["status"]["phase"] == "Succeeded"
-    made["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
-    assert stages_passed("pod-fast.yaml", made) == ["pod-delete"]
+    assert stages_passed("pod-fast.yaml", new_pod) == ["pod-complete"]
+    assert new_pod["status"]["phase"] == "Succeeded"
+    new_pod["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
+    assert stages_passed("pod-fast.yaml", new_pod) == ["pod-delete"]
 
 
 def test_pod_general_stages() -> None:
-    made = pod(phase="Pending")
-    made["metadata"]["finalizers"] = ["kwok.x-k8s.io/fake"]
-    made["spec"]["initContainers"] = [{"name": "i", "image": "j", "resources": {"requests": {"cpu": "1"}}}]
+    new_pod = pod(phase="Pending")
+    new_pod["metadata"]["finalizers"] = ["kwok.x-k8s.io/fake"]
+    new_pod["spec"]["initContainers"] = [{"name": "i", "image": "j", "resources": {"requests": {"cpu": "1"}}}]
     names = ["pod-create", "pod-init-container-running", "pod-init-container-completed", "pod-ready"]
-    assert stages_passed("pod-general.yaml", made) == names
-    assert made["status"]["phase"] == "Running"
-    assert {condition["type"]: condition["status"] for condition in made["status"]["conditions"]} == {
+    assert stages_passed("pod-general.yaml", new_pod) == names
+    assert new_pod["status"]["phase"] == "Running"
+    assert {condition["type"]: condition["status"] for condition in new_pod["status"]["conditions"]} == {
         "PodReadyToStartContainers": "True",
         "Initialized": "True",
         "Ready": "True",
         "ContainersReady": "True",
         "PodScheduled": "True",
     }
-    made["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
-    assert stages_passed("pod-general.yaml", made) == ["pod-remove-finalizer", "pod-delete"]
+    new_pod["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
+    assert stages_passed("pod-general.yaml", new_pod) == ["pod-remove-finalizer", "pod-delete"]
 
 
 def test_node_stages() -> None:
-    made = pod(addresses=[{"type": "InternalIP", "address": "1.2.3.4"}])
-    assert stages_passed("node.yaml", made, limit=3) == ["node-initialize", "node-heartbeat", "node-heartbeat"]
-    status = made["status"]
+    new_pod = pod(addresses=[{"type": "InternalIP", "address": "1.2.3.4"}])
+    assert stages_passed("node.yaml", new_pod, limit=3) == ["node-initialize", "node-heartbeat", "node-heartbeat"]
+    status = new_pod["status"]
     assert {condition["type"]: condition["status"] for condition in status["conditions"]}["Ready"] == "True"
     assert status["addresses"] == [{"type": "InternalIP", "address": "1.2.3.4"}]
     assert status["allocatable"] == {"cpu": "1k", "memory": "1Ti", "pods": "1M"}
@@ -457,11 +462,11 @@ def test_example_of_the_documentation_is_valid(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "stages.md").read_text()
     file = tmp_path / "mine.yaml"
     file.write_text(page.partition("```yaml\n")[2].partition("```")[0])
-    [found] = read_stage_file(file).stages
-    made = pod(phase="Running")
-    made["metadata"]["labels"]["chaos"] = "true"
-    assert found.stage.matches(made, NOW)
-    outcomes = all_of(found.stage.transition(made, AROUND))
+    [result] = read_stage_file(file).stages
+    new_pod = pod(phase="Running")
+    new_pod["metadata"]["labels"]["chaos"] = "true"
+    assert result.stage.matches(new_pod, NOW)
+    outcomes = all_of(result.stage.transition(new_pod, AROUND))
     assert [outcome.event is not None for outcome in outcomes] == [True, False]
     assert outcomes[1].patch["status"]["phase"] == "Failed"
 
@@ -487,11 +492,11 @@ def test_infinite_weight_is_invalid() -> None:
         "selector": {"matchLabels": {}},
         "weightFrom": {"expressionFrom": ".weight | tonumber"},
     }
-    made = read_stage(
+    new_stage = read_stage(
         {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": "a"}, "spec": spec}
     )
-    assert made is not None
-    assert made.stage.weight_for({"weight": "1e999"}) is None
+    assert new_stage is not None
+    assert new_stage.stage.weight_for({"weight": "1e999"}) is None
 
 
 @pytest.mark.parametrize(

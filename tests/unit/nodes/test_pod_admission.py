@@ -220,12 +220,12 @@ async def test_critical_pod_starts_after_a_pod_was_preempted() -> None:
         assert [await world.phase(name) for name in ("low", "small", "critical")] == ["Failed", "Running", "Running"]
         status = (await world.client.get(PODS, "low", namespace="default"))["status"]
         assert (status["reason"], status["message"]) == ("Preempting", "Preempted in order to admit critical pod")
-        (disrupted,) = [each for each in status["conditions"] if each["type"] == "DisruptionTarget"]
+        (disrupted,) = [condition for condition in status["conditions"] if condition["type"] == "DisruptionTarget"]
         assert (disrupted["status"], disrupted["reason"]) == ("True", "TerminationByKubelet")
         assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 143
         events = await world.client.list_all(tree("v1", "Event"), namespace="default")
-        found = [(each["type"], each["message"]) for each in events if each["reason"] == "Preempting"]
-        assert found == [("Warning", "Preempted in order to admit critical pod")]
+        result = [(event["type"], event["message"]) for event in events if event["reason"] == "Preempting"]
+        assert result == [("Warning", "Preempted in order to admit critical pod")]
 
 
 async def test_pod_that_does_not_fit_fails_with_an_event() -> None:
@@ -248,10 +248,10 @@ async def test_pod_that_does_not_fit_fails_with_an_event() -> None:
         assert "startTime" in rejected
         assert "containerStatuses" not in rejected
         events = await world.client.list_all(tree("v1", "Event"), namespace="default")
-        found = [
+        result = [
             (event["type"], event["reason"], event["message"]) for event in events if event["reason"] == "NodePorts"
         ]
-        assert found == [("Warning", "NodePorts", message)]
+        assert result == [("Warning", "NodePorts", message)]
 
 
 async def test_pods_of_a_restarted_process_still_use_the_node() -> None:

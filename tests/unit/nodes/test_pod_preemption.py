@@ -33,8 +33,8 @@ def test_contender_is_critical_by_priority_or_as_a_mirror_pod(
     metadata: dict[str, object], priority: int | None, is_critical: bool
 ) -> None:
     pod = {"metadata": {"name": "p", "namespace": "ns", "uid": "u", **metadata}, "spec": {"priority": priority}}
-    found = Contender.of(pod, {})
-    assert (found.key, found.is_critical, found.quality_of_service) == ("ns/p", is_critical, "BestEffort")
+    result = Contender.of(pod, {})
+    assert (result.key, result.is_critical, result.quality_of_service) == ("ns/p", is_critical, "BestEffort")
 
 
 def test_fewest_pods_are_preempted() -> None:

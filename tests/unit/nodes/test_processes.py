@@ -40,12 +40,12 @@ def pod(*containers, status=None, **spec):
         "labels": {"b": "2", "a": "1"},
         "annotations": {"x/y": 'q"'},
     }
-    listed = [{"name": f"c{number}", **each} for number, each in enumerate(containers)]
+    listed = [{"name": f"c{number}", **item} for number, item in enumerate(containers)]
     return {"metadata": metadata, "spec": {"containers": listed, **spec}, "status": status or {}}
 
 
-def sources(made=None, config_maps=None, secrets=None):
-    return Sources(made or pod({}), NODE, (config_maps or {}).get, (secrets or {}).get)
+def sources(obj=None, config_maps=None, secrets=None):
+    return Sources(obj or pod({}), NODE, (config_maps or {}).get, (secrets or {}).get)
 
 
 # Selection
@@ -56,8 +56,8 @@ def sources(made=None, config_maps=None, secrets=None):
     [(None, None, False), ("true", None, True), (None, "true", True), ("false", "true", False)],
 )
 def test_process_pod_is_selected_by_pod_annotation_or_node_label(annotation, label, is_one):
-    made = {"metadata": {"annotations": {PROCESS_POD: annotation} if annotation else {}}}
-    assert is_process_pod(made, {"metadata": {"labels": {PROCESS_PODS: label}}}) is is_one
+    body = {"metadata": {"annotations": {PROCESS_POD: annotation} if annotation else {}}}
+    assert is_process_pod(body, {"metadata": {"labels": {PROCESS_PODS: label}}}) is is_one
 
 
 # Inputs of containers
@@ -108,9 +108,9 @@ def test_field_ref_rejects_unsupported_path():
     ],
 )
 def test_resource_field_ref_rounds_up_and_defaults_to_allocatable(resource, divisor, text):
-    made = pod({"resources": {"limits": {"cpu": "500m"}}})
+    new_pod = pod({"resources": {"limits": {"cpu": "500m"}}})
     reference = {"resource": resource, "divisor": divisor}
-    assert resource_text(made, NODE, reference, container="c0") == text
+    assert resource_text(new_pod, NODE, reference, container="c0") == text
 
 
 def test_variables_expand_references_to_earlier_variables():
@@ -127,8 +127,8 @@ def test_variables_expand_references_to_earlier_variables():
             {"name": "D", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}},
         ],
     }
-    found = container_environment(container, sources(None, {"m": {"k": b"1"}}, {"s": {"k": b"2"}}), {"GIVEN": "0"})
-    assert found == {"GIVEN": "0", "P_k": "1", "A": "0+1", "B": "2", "D": "u"}
+    result = container_environment(container, sources(None, {"m": {"k": b"1"}}, {"s": {"k": b"2"}}), {"GIVEN": "0"})
+    assert result == {"GIVEN": "0", "P_k": "1", "A": "0+1", "B": "2", "D": "u"}
 
 
 @pytest.mark.parametrize(
@@ -159,18 +159,20 @@ def test_volume_files_of_each_source():
             {"downwardAPI": {"items": [{"path": "ns", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
         ]
     }
-    known = sources(None, {"m": {"k": b"1", "l": b"2"}}, {"s": {"w": b"3"}})
-    made = volume_files({"name": "v", "projected": projected}, known, lambda wanted: f"t{wanted.expiration_seconds}")
-    assert made == {
+    existing = sources(None, {"m": {"k": b"1", "l": b"2"}}, {"s": {"w": b"3"}})
+    created = volume_files(
+        {"name": "v", "projected": projected}, existing, lambda expected: f"t{expected.expiration_seconds}"
+    )
+    assert created == {
         "token": VolumeFile(b"t3607", 0o644),
         "d/k": VolumeFile(b"1", 0o600),
         "ns": VolumeFile(b"ns", 0o644),
     }
     assert token_projections({"projected": projected}) == [TokenProjection("", 3607)]
-    assert volume_files({"secret": {"secretName": "s", "defaultMode": 0o400}}, known, str) == {
+    assert volume_files({"secret": {"secretName": "s", "defaultMode": 0o400}}, existing, str) == {
         "w": VolumeFile(b"3", 0o400)
     }
-    assert volume_files({"configMap": {"name": "none", "optional": True}}, known, str) == {}
+    assert volume_files({"configMap": {"name": "none", "optional": True}}, existing, str) == {}
 
 
 @pytest.mark.parametrize(
@@ -196,8 +198,8 @@ def test_write_files_creates_private_files_and_removes_others(tmp_path):
     write_files(folder, {"a": VolumeFile(b"1"), "d/b": VolumeFile(b"2")})
     before = (folder / "a").stat()
     write_files(folder, {"a": VolumeFile(b"1"), "c": VolumeFile(b"3")})
-    found = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    assert found == {"a": b"1", "c": b"3"}
+    by_key = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert by_key == {"a": b"1", "c": b"3"}
     assert (folder / "a").stat().st_mtime_ns == before.st_mtime_ns
     assert (folder / "c").stat().st_mode & 0o777 == 0o600
     link(tmp_path / "x" / "y", folder)
@@ -232,19 +234,19 @@ def ended(code):
     ],
 )
 def test_phase_follows_from_container_states(facts, is_over, phase):
-    made = pod(*[{} for _ in facts])
-    known = {f"c{number}": each for number, each in enumerate(facts)}
-    status = pod_status(made, known, now=NOW, host_ip="h", pod_ip="i", is_over=is_over, end=None)
+    new_pod = pod(*[{} for _ in facts])
+    by_key = {f"c{number}": item for number, item in enumerate(facts)}
+    status = pod_status(new_pod, by_key, now=NOW, host_ip="h", pod_ip="i", is_over=is_over, end=None)
     assert status["phase"] == phase
 
 
 def test_pod_is_ready_when_all_containers_are():
-    made = pod({}, {})
+    new_pod = pod({}, {})
     facts = {
         "c0": ContainerFacts(Running(NOW, "i"), ready=True, started=True),
         "c1": ContainerFacts(Running(NOW, "j"), started=True),
     }
-    status = pod_status(made, facts, now=NOW, host_ip="h", pod_ip="i", is_over=False, end=None)
+    status = pod_status(new_pod, facts, now=NOW, host_ip="h", pod_ip="i", is_over=False, end=None)
     conditions = {
         condition["type"]: (condition["status"], condition["reason"], condition["message"])
         for condition in status["conditions"]
@@ -252,7 +254,7 @@ def test_pod_is_ready_when_all_containers_are():
     why = ("False", "ContainersNotReady", "containers with unready status: [c1]")
     assert (conditions["Ready"], conditions["ContainersReady"], conditions["Initialized"][0]) == (why, why, "True")
     facts["c1"].ready = True
-    status = pod_status(made, facts, now=NOW, host_ip="h", pod_ip="i", is_over=False, end=None)
+    status = pod_status(new_pod, facts, now=NOW, host_ip="h", pod_ip="i", is_over=False, end=None)
     assert {condition["type"]: condition["status"] for condition in status["conditions"]}["Ready"] == "True"
 
 
@@ -308,9 +310,9 @@ def test_probe_port_by_number_or_name(port, number):
 
 @pytest.fixture
 def watch():
-    made = Guard()
-    yield made
-    made.close()
+    new_guard = Guard()
+    yield new_guard
+    new_guard.close()
 
 
 def launch(folder, *words, **variables):
@@ -318,14 +320,14 @@ def launch(folder, *words, **variables):
 
 
 async def test_process_returns_output_and_exit_code(tmp_path, watch):
-    heard = []
+    received = []
 
     async def sink(data, error):
-        heard.append((data, error))
+        received.append((data, error))
 
     process = await Process.start(launch(tmp_path, "sh", "-c", "echo $A; pwd >&2; exit 3", A="x"), guard=watch)
     assert await process.wait(sink) == 3
-    assert sorted(heard) == sorted([(b"x\n", False), (f"{tmp_path}\n".encode(), True)])
+    assert sorted(received) == sorted([(b"x\n", False), (f"{tmp_path}\n".encode(), True)])
 
 
 async def test_process_killed_by_a_signal_exits_with_128_plus_its_number(tmp_path, watch):
@@ -335,16 +337,16 @@ async def test_process_killed_by_a_signal_exits_with_128_plus_its_number(tmp_pat
 
 
 async def test_process_with_a_terminal(tmp_path, watch):
-    heard = []
+    received = []
 
     async def sink(data, error):
-        heard.append(data)
+        received.append(data)
 
     process = await Process.start(launch(tmp_path, "sh", "-c", "read a; stty size; echo $a"), guard=watch, tty=True)
     process.resize(width=81, height=25)
     await process.write(b"hello\n")
     assert await process.wait(sink) == 0
-    assert b"".join(heard).replace(b"\r", b"").endswith(b"25 81\nhello\n")
+    assert b"".join(received).replace(b"\r", b"").endswith(b"25 81\nhello\n")
 
 
 async def test_process_start_raises_oserror_for_a_missing_command(tmp_path, watch):
@@ -404,11 +406,11 @@ class FakeContext:
 class RunningPod:
     """Running pod worker, with a wait for its status."""
 
-    def __init__(self, made, context):
-        self.made = made
+    def __init__(self, obj, context):
+        self.made = obj
         self.changed = asyncio.Event()
         self.context = context
-        self.life = PodWorker(made, context, changed=self.changed.set)
+        self.life = PodWorker(obj, context, changed=self.changed.set)
         self.task = asyncio.create_task(self.life.run())
 
     def status(self):
@@ -429,15 +431,15 @@ class RunningPod:
 
 @pytest.fixture
 async def begin(tmp_path, watch):
-    begun = []
+    started = []
 
-    def start(made):
-        begun.append(RunningPod(made, FakeContext(tmp_path, watch)))
-        return begun[-1]
+    def start(obj):
+        started.append(RunningPod(obj, FakeContext(tmp_path, watch)))
+        return started[-1]
 
     yield start
-    for each in begun:
-        await each.close()
+    for item in started:
+        await item.close()
 
 
 def sh(script, **more):
@@ -536,7 +538,7 @@ async def test_pod_fails_with_its_reason_after_its_containers_have_ended(begin):
         await asyncio.wait([ending], timeout=0.02)
     status = living.status()
     assert (status["phase"], status["reason"], status["message"]) == ("Failed", "Preempting", "why")
-    (disrupted,) = [each for each in status["conditions"] if each["type"] == "DisruptionTarget"]
+    (disrupted,) = [condition for condition in status["conditions"] if condition["type"] == "DisruptionTarget"]
     assert (disrupted["reason"], disrupted["message"]) == ("TerminationByKubelet", "because")
 
 
@@ -603,8 +605,8 @@ async def test_failing_startup_probe_runs_the_prestop_hook_and_restarts_the_cont
 
 async def test_containers_of_an_earlier_process_are_reported_as_killed(begin):
     running = {"name": "c0", "restartCount": 4, "state": {"running": {"startedAt": "2026-01-02T03:04:05Z"}}}
-    made = pod(sh("exit 0"), restartPolicy="Never", status={"containerStatuses": [running]})
-    status = await begin(made).until(lambda status: status["phase"] == "Failed")
+    new_pod = pod(sh("exit 0"), restartPolicy="Never", status={"containerStatuses": [running]})
+    status = await begin(new_pod).until(lambda status: status["phase"] == "Failed")
     assert state(status)["terminated"]["reason"] == "ContainerStatusUnknown"
 
 
@@ -630,31 +632,31 @@ class Streams:
 
 
 async def test_logs_exec_and_attach_of_a_process(begin, watch):
-    made = pod(sh("echo up; cat; exit 5", stdin=True), restartPolicy="Never")
-    living = begin(made)
+    new_pod = pod(sh("echo up; cat; exit 5", stdin=True), restartPolicy="Never")
+    living = begin(new_pod)
     host = ProcessHost({"u": living.life}, watch, concerns=lambda _: False)
-    assert host.has(made)
+    assert host.has(new_pod)
     await living.until(lambda status: status["phase"] == "Running")
     streams = Streams(b"in")
-    assert await host.execute(made, "c0", ["sh", "-c", "cat; echo err >&2; exit 4"], streams) == 4
+    assert await host.execute(new_pod, "c0", ["sh", "-c", "cat; echo err >&2; exit 4"], streams) == 4
     assert (streams.said, streams.errors) == (b"in", b"err\n")
     attached = Streams(b"hello\n")
-    assert await host.attach(made, "c0", attached) == 5
+    assert await host.attach(new_pod, "c0", attached) == 5
     assert attached.said.endswith(b"hello\n")
-    output = b"".join([piece async for piece in host.logs(made, "c0", LogOptions(follow=True))])
+    output = b"".join([piece async for piece in host.logs(new_pod, "c0", LogOptions(follow=True))])
     assert output == b"up\nhello\n"
     with pytest.raises(RequestError, match="container not found"):
-        await host.execute(made, "c0", ["ls"], Streams())
+        await host.execute(new_pod, "c0", ["ls"], Streams())
     with pytest.raises(RequestError, match='previous terminated container "c0" in pod "p" not found'):
-        await anext(host.logs({**made, "status": living.status()}, "c0", LogOptions(previous=True)))
+        await anext(host.logs({**new_pod, "status": living.status()}, "c0", LogOptions(previous=True)))
 
 
 async def test_log_of_an_earlier_process_is_unavailable(watch):
     host = ProcessHost({}, watch, concerns=lambda _: True)
-    made = pod({}, status={"containerStatuses": [{"name": "c0", "containerID": "process://u/c0/1"}]})
-    assert host.has(made)
+    new_pod = pod({}, status={"containerStatuses": [{"name": "c0", "containerID": "process://u/c0/1"}]})
+    assert host.has(new_pod)
     with pytest.raises(RequestError, match="unable to retrieve container logs for process://u/c0/1"):
-        await anext(host.logs(made, "c0", LogOptions()))
+        await anext(host.logs(new_pod, "c0", LogOptions()))
 
 
 def test_guard_imports_only_the_standard_library():

@@ -42,11 +42,11 @@ class World:
             "resources": {"requests": {"storage": "1Gi"}},
         }
         metadata = {"name": "c", "namespace": "default", "annotations": notes}
-        made = await self.client.create(
+        created = await self.client.create(
             {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
         )
         await self.settle()
-        return made
+        return created
 
 
 @asynccontextmanager
@@ -60,10 +60,10 @@ async def world(wrap: Wrap = lambda transport: transport) -> AsyncIterator[World
         tasks = Supervisor("storage")
         context.informers.start()
         tasks.start("storage", storage.run())
-        made = World(client, clock)
-        await made.settle()
+        new_world = World(client, clock)
+        await new_world.settle()
         try:
-            yield made
+            yield new_world
         finally:
             await tasks.close()
             await context.informers.close()
@@ -71,8 +71,8 @@ async def world(wrap: Wrap = lambda transport: transport) -> AsyncIterator[World
 
 async def test_volume_is_provisioned_expanded_and_deleted() -> None:
     async with world() as here:
-        found = await here.client.get(CLASSES, CLASS_NAME)
-        assert found["provisioner"] == PROVISIONER
+        cls = await here.client.get(CLASSES, CLASS_NAME)
+        assert cls["provisioner"] == PROVISIONER
         name = f"pvc-{(await here.claim())['metadata']['uid']}"
         volume = await here.client.get(VOLUMES, name)
         assert volume["spec"]["capacity"] == {"storage": "1Gi"}
@@ -97,17 +97,17 @@ async def test_volume_is_provisioned_expanded_and_deleted() -> None:
 
 @pytest.mark.parametrize("failure", FAILURES)
 async def test_storage_class_is_created_when_the_first_attempts_fail(failure):
-    made, wrap = failing(failure, "POST", "/apis/storage.k8s.io/v1/storageclasses")
+    created, wrap = failing(failure, "POST", "/apis/storage.k8s.io/v1/storageclasses")
     async with world(wrap) as the:
         await the.clock.advance(2)
         await the.settle()
         assert (await the.client.get(CLASSES, CLASS_NAME))["provisioner"] == PROVISIONER
-    assert made[0].failed > 0
+    assert created[0].failed > 0
 
 
 @pytest.mark.parametrize("failure", FAILURES)
 async def test_released_volume_is_removed_when_its_deletion_fails(failure):
-    made, wrap = failing(failure, "DELETE", "/api/v1/persistentvolumes/pvc-")
+    created, wrap = failing(failure, "DELETE", "/api/v1/persistentvolumes/pvc-")
     async with world(wrap) as the:
         name = f"pvc-{(await the.claim())['metadata']['uid']}"
         await the.client.patch(CLAIMS, "c", {"spec": {"volumeName": name}}, namespace="default")
@@ -117,4 +117,4 @@ async def test_released_volume_is_removed_when_its_deletion_fails(failure):
         await the.settle()
         with pytest.raises(NotFound):
             await the.client.get(VOLUMES, name)
-    assert made[0].failed > 0
+    assert created[0].failed > 0

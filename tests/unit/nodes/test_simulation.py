@@ -112,14 +112,14 @@ def test_restart_rules_of_a_container_precede_the_pods_policy(container: Tree, c
 
 
 def test_restart_all_containers_runs_init_containers_again() -> None:
-    made = pod(
+    new_pod = pod(
         annotations={"run-seconds.c": "5", "exit-code.c": "88"},
         container={"restartPolicy": "Never", "restartPolicyRules": [rule("In", 88, "RestartAllContainers")]},
         initContainers=[{"name": "i", "image": "i"}],
         restartPolicy="Never",
     )
-    made["spec"]["containers"].append({"name": "d", "image": "i"})
-    world = Simulation(made)
+    new_pod["spec"]["containers"].append({"name": "d", "image": "i"})
+    world = Simulation(new_pod)
     seen = world.run(6)
     assert seen == [
         (0.0, "Running", "Completed", "Ready", "Ready"),
@@ -132,7 +132,7 @@ def test_restart_all_containers_runs_init_containers_again() -> None:
 
 def test_oom_kill_has_its_reason_and_exit_code() -> None:
     world = Simulation(pod(annotations={"oom-after-seconds": "7", "run-seconds": "9"}))
-    assert [each[2] for each in world.run(8)] == ["Ready", "OOMKilled", "Ready"]
+    assert [item[2] for item in world.run(8)] == ["Ready", "OOMKilled", "Ready"]
     last = world.status_of()["lastState"]["terminated"]
     assert (last["reason"], last["exitCode"], last["finishedAt"]) == ("OOMKilled", 137, "2026-01-02T03:04:12Z")
 
@@ -170,9 +170,9 @@ def test_failing_init_container_backs_off_or_fails_the_pod() -> None:
 def test_job_pod_completes_at_once_unless_stages_never_end() -> None:
     owner = {"kind": "Job", "name": "j", "controller": True}
     for ends, states in ((True, ["Ready", "Completed"]), (False, ["Ready"])):
-        made = pod(restartPolicy="Never")
-        made["metadata"]["ownerReferences"] = [owner]
-        assert [state for _, _, state in Simulation(made, ends=ends).run(3600)] == states
+        new_pod = pod(restartPolicy="Never")
+        new_pod["metadata"]["ownerReferences"] = [owner]
+        assert [state for _, _, state in Simulation(new_pod, ends=ends).run(3600)] == states
 
 
 def test_sidecar_ends_with_the_pod() -> None:
@@ -182,9 +182,9 @@ def test_sidecar_ends_with_the_pod() -> None:
 
 
 def test_container_suffix_of_an_annotation_takes_precedence() -> None:
-    made = pod(annotations={"crash-after-seconds": "5", "crash-after-seconds.d": "8"})
-    made["spec"]["containers"].append({"name": "d", "image": "i"})
-    assert Simulation(made).run(8)[1:] == [
+    new_pod = pod(annotations={"crash-after-seconds": "5", "crash-after-seconds.d": "8"})
+    new_pod["spec"]["containers"].append({"name": "d", "image": "i"})
+    assert Simulation(new_pod).run(8)[1:] == [
         (5.0, "Running", "Error", "Ready"),
         (5.0, "Running", "Ready", "Ready"),
         (8.0, "Running", "Ready", "Error"),
@@ -241,16 +241,16 @@ def test_statuses_of_other_components_never_break_a_plan() -> None:
     dice = Random(5)
     for _ in range(2000):
         notes = {name: dice.choice(["0", "5", "x", ""]) for name in dice.sample(NAMES, 2)}
-        made = pod(
+        new_pod = pod(
             annotations=notes,
             initContainers=dice.choice([[], [{"name": "i", "image": "i"}], [{"name": "i", "restartPolicy": "Always"}]]),
             restartPolicy=dice.choice(["Always", "OnFailure", "Never"]),
         )
-        made["status"] = {
+        new_pod["status"] = {
             "phase": dice.choice(["", "Pending", "Running"]),
             "startTime": dice.choice([None, "2026-01-02T03:00:00Z"]),
             "containerStatuses": [random_status(dice) for _ in range(dice.choice([0, 1, 2]))],
             "initContainerStatuses": dice.choice([None, [random_status(dice)]]),
         }
-        following = plan(made, StageContext(NOW, "172.16.0.1", "10.1.0.7"), ends=dice.choice([True, False]))
+        following = plan(new_pod, StageContext(NOW, "172.16.0.1", "10.1.0.7"), ends=dice.choice([True, False]))
         assert following.due is None or following.status is None

@@ -26,15 +26,15 @@ MEBI = 2**20
 
 
 def pod(name: str = "p", *containers: Tree, **metadata: Any) -> Tree:
-    made = containers or ({"name": "c", "image": "i"},)
+    new_created = containers or ({"name": "c", "image": "i"},)
     statuses = [
-        {"name": each["name"], "ready": True, "restartCount": 4, "state": {"running": {"startedAt": "2026-01-02T03:03:25Z"}}}
-        for each in made
+        {"name": item["name"], "ready": True, "restartCount": 4, "state": {"running": {"startedAt": "2026-01-02T03:03:25Z"}}}
+        for item in new_created
     ]  # fmt: skip
     created = {"name": name, "namespace": "default", "uid": name, "creationTimestamp": "2026-01-02T03:03:45Z"}
     return {
         "metadata": {**created, **metadata},
-        "spec": {"nodeName": "node-0", "containers": list(made)},
+        "spec": {"nodeName": "node-0", "containers": list(new_created)},
         "status": {"containerStatuses": statuses},
     }
 
@@ -47,16 +47,16 @@ def usages(*specs: Tree, kind: str = "ClusterResourceUsage", **metadata: str) ->
     return Usages([{**head, "spec": spec} for spec in specs], dice=Random(1))
 
 
-def usage(of: Usages, made: Tree, resource: str = "cpu", container: str = "c") -> float:
-    return of.of_container(made, container, resource, node=NODE, now=NOW)
+def usage(of: Usages, obj: Tree, resource: str = "cpu", container: str = "c") -> float:
+    return of.of_container(obj, container, resource, node=NODE, now=NOW)
 
 
-def of_expression(text: str, made: Tree | None = None) -> float:
-    return usage(usages({"usages": [{"usage": {"cpu": {"expression": text}}}]}), made or pod())
+def of_expression(text: str, obj: Tree | None = None) -> float:
+    return usage(usages({"usages": [{"usage": {"cpu": {"expression": text}}}]}), obj or pod())
 
 
 def test_usage_of_the_file() -> None:
-    documents = [each for kind in read_stage_file(FILE).others.values() for each in kind]
+    documents = [item for kind in read_stage_file(FILE).others.values() for item in kind]
     of = read_usage(documents, dice=Random(1)).usages
     assert usage(of, pod()) == 0.001
     assert usage(of, pod(annotations={"example.com/cpu": "200m"})) == 0.2
@@ -73,9 +73,9 @@ def test_usage_of_the_file() -> None:
 
 
 def test_container_that_does_not_run_uses_nothing() -> None:
-    made = pod()
-    made["status"]["containerStatuses"][0]["state"] = {"waiting": {"reason": "CrashLoopBackOff"}}
-    assert usage(usages({"usages": [{"usage": {"cpu": {"value": "1"}}}]}), made) == 0.0
+    new_pod = pod()
+    new_pod["status"]["containerStatuses"][0]["state"] = {"waiting": {"reason": "CrashLoopBackOff"}}
+    assert usage(usages({"usages": [{"usage": {"cpu": {"value": "1"}}}]}), new_pod) == 0.0
 
 
 @pytest.mark.parametrize(

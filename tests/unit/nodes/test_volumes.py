@@ -22,16 +22,16 @@ CHOSEN = {**ASKED, "volume.kubernetes.io/selected-node": "node-0"}
 
 
 def claim(notes: dict[str, str], *, has: str = "", phase: str = "Pending", **spec: Any) -> Tree:
-    asked = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "2Gi"}}}
+    requested = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "2Gi"}}}
     return {
         "metadata": {"name": "c", "namespace": "n", "uid": "u", "annotations": notes},
-        "spec": {**asked, **spec},
+        "spec": {**requested, **spec},
         "status": {"phase": phase, **({"capacity": {"storage": has}} if has else {})},
     }
 
 
 @pytest.mark.parametrize(
-    ("made", "storage_class", "wants"),
+    ("claim_tree", "storage_class", "wants"),
     [
         (claim(CHOSEN), CLASS, True),
         (claim(ASKED), CLASS, False),
@@ -42,15 +42,15 @@ def claim(notes: dict[str, str], *, has: str = "", phase: str = "Pending", **spe
     ],
 )
 def test_claim_needs_provisioning_once_its_node_is_selected(
-    made: Tree, storage_class: Tree | None, wants: bool
+    claim_tree: Tree, storage_class: Tree | None, wants: bool
 ) -> None:
-    assert volumes.needs_provisioning(made, storage_class) is wants
+    assert volumes.needs_provisioning(claim_tree, storage_class) is wants
 
 
 def test_volume_follows_its_claim_and_class() -> None:
-    made = volumes.new_volume(claim(CHOSEN, volumeMode="Block"), CLASS)
-    assert made["metadata"]["name"] == "pvc-u"
-    spec = made["spec"]
+    volume = volumes.new_volume(claim(CHOSEN, volumeMode="Block"), CLASS)
+    assert volume["metadata"]["name"] == "pvc-u"
+    spec = volume["spec"]
     assert (spec["capacity"], spec["accessModes"]) == ({"storage": "2Gi"}, ["ReadWriteOnce"])
     assert (spec["volumeMode"], spec["mountOptions"], spec["persistentVolumeReclaimPolicy"]) == (
         "Block",
@@ -58,20 +58,20 @@ def test_volume_follows_its_claim_and_class() -> None:
         "Retain",
     )
     assert (spec["claimRef"]["uid"], spec["csi"]["volumeAttributes"]) == ("u", {"kind": "fast"})
-    assert volumes.is_provisioned_here(made)
+    assert volumes.is_provisioned_here(volume)
 
 
 def test_released_volume_is_deleted_unless_retained() -> None:
-    made = volumes.new_volume(claim(CHOSEN), {**CLASS, "reclaimPolicy": "Delete"})
-    assert not volumes.should_delete(made)
-    made["status"] = {"phase": "Released"}
-    assert volumes.should_delete(made)
-    made["spec"]["persistentVolumeReclaimPolicy"] = "Retain"
-    assert not volumes.should_delete(made)
+    volume = volumes.new_volume(claim(CHOSEN), {**CLASS, "reclaimPolicy": "Delete"})
+    assert not volumes.should_delete(volume)
+    volume["status"] = {"phase": "Released"}
+    assert volumes.should_delete(volume)
+    volume["spec"]["persistentVolumeReclaimPolicy"] = "Retain"
+    assert not volumes.should_delete(volume)
 
 
 @pytest.mark.parametrize(
-    ("made", "size"),
+    ("claim_tree", "size"),
     [
         (claim({}, has="1Gi", phase="Bound"), "2Gi"),
         (claim({}, has="2048Mi", phase="Bound"), ""),
@@ -79,8 +79,8 @@ def test_released_volume_is_deleted_unless_retained() -> None:
         (claim({}, has="1Gi"), ""),
     ],
 )
-def test_bound_claim_can_be_expanded(made: Tree, size: str) -> None:
-    assert volumes.expansion_size(made) == size
+def test_bound_claim_can_be_expanded(claim_tree: Tree, size: str) -> None:
+    assert volumes.expansion_size(claim_tree) == size
 
 
 def test_class_is_default_unless_another_one_is() -> None:

@@ -56,13 +56,13 @@ class Cluster:
     async def pod(self, name: str, **spec: Any) -> Tree:
         spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "node-0", **spec}
         notes = spec.pop("annotations", {})
-        made = {
+        pod = {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"name": name, "namespace": "default", "annotations": notes},
             "spec": {"automountServiceAccountToken": False, **spec},
         }
-        return await self.client.create(made)
+        return await self.client.create(pod)
 
     async def phase(self, name: str) -> str:
         pods = await self.client.get(PODS, name, namespace="default")

@@ -9,7 +9,7 @@ from steersman.version import KUBERNETES_VERSION, __version__
 
 
 def test_build_names_the_emulated_release() -> None:
-    found = build()
-    assert found.runtime.endswith(platform.python_version())
-    assert found.binary == f"{KUBERNETES_VERSION.removeprefix('v')} (steersman {__version__})"
-    assert f"v{found.emulation}." in KUBERNETES_VERSION
+    result = build()
+    assert result.runtime.endswith(platform.python_version())
+    assert result.binary == f"{KUBERNETES_VERSION.removeprefix('v')} (steersman {__version__})"
+    assert f"v{result.emulation}." in KUBERNETES_VERSION

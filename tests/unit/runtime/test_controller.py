@@ -16,9 +16,9 @@ from steersman.runtime.result import Result, TerminalError
 
 @pytest.fixture
 async def context(client, dice):
-    made = ControllerContext(client, dice=dice)
-    yield made
-    await made.informers.close()
+    controller_context = ControllerContext(client, dice=dice)
+    yield controller_context
+    await controller_context.informers.close()
 
 
 class Copier(Controller):
@@ -222,10 +222,10 @@ async def test_keys_of_owners_are_queued_for_old_and_new(context, client, until)
         await until(lambda: scripted.is_ready)
         obj = {"apiVersion": "v1", "kind": "ConfigMap"}
         metadata = {"name": "a", "namespace": "default", "ownerReferences": owned_by("one")}
-        made = await client.create(obj | {"metadata": metadata})
+        created = await client.create(obj | {"metadata": metadata})
         await until(lambda: scripted.calls)
-        made["metadata"]["ownerReferences"] = owned_by("two")
-        await client.update(made)
+        created["metadata"]["ownerReferences"] = owned_by("two")
+        await client.update(created)
         await until(lambda: len(scripted.calls) == 3)
     assert sorted(key for key, _ in scripted.calls) == ["default/one", "default/one", "default/two"]
 
@@ -285,9 +285,9 @@ async def test_periodic_work_runs_while_the_controller_does(context, clock):
 
 async def test_lost_races_and_refusals_need_no_traceback(context, clock, caplog, client):
     async def conflict():
-        made = await client.create(config_map("a"))
+        created = await client.create(config_map("a"))
         await client.update(config_map("a", labels={"x": "y"}))
-        return await client.update(made)
+        return await client.update(created)
 
     async def missing():
         return await client.get(ConfigMap, "missing", namespace="default")

@@ -33,9 +33,9 @@ async def test_stacks_show_tasks_and_threads():
 
 
 def test_objects_are_counted_by_type():
-    kept = [Marked() for _ in range(5000)]
+    retained = [Marked() for _ in range(5000)]
     counted = next(line for line in objects_by_type().splitlines() if line.endswith("test_profiling.Marked"))
-    assert int(counted.split()[0]) == len(kept)
+    assert int(counted.split()[0]) == len(retained)
 
 
 def test_cpu_profile_folds_the_stacks_of_other_threads():
@@ -67,9 +67,9 @@ def test_cpu_profile_that_is_stopped_ends():
 
 @pytest.fixture
 def server():
-    made = HttpServer(clock=FakeClock())
-    profiling.add_pages(made)
-    return made
+    http_server = HttpServer(clock=FakeClock())
+    profiling.add_pages(http_server)
+    return http_server
 
 
 async def test_pages_are_those_of_pprof_that_have_an_equivalent(server):

@@ -21,9 +21,9 @@ from steersman.runtime.result import Result
 
 @pytest.fixture
 async def context(client, dice):
-    made = ControllerContext(client, dice=dice)
-    yield made
-    await made.informers.close()
+    controller_context = ControllerContext(client, dice=dice)
+    yield controller_context
+    await controller_context.informers.close()
 
 
 class Labeler(Controller):
@@ -68,8 +68,8 @@ async def reconciles(context, until, caplog):
         controllers.append(controller)
         tasks.append(asyncio.create_task(controller.run()))
         await until(lambda: controller.is_ready)
-        for each in maps:
-            await context.client.create(each)
+        for item in maps:
+            await context.client.create(item)
 
         def found():
             logged = [fields_of(record) for record in caplog.records]

@@ -33,8 +33,8 @@ def manager_of(client, owner, **options):
 
 
 async def owners_on_server(client, name):
-    found = await client.get(CONFIG_MAPS, name, namespace="default")
-    return found["metadata"].get("ownerReferences")
+    result = await client.get(CONFIG_MAPS, name, namespace="default")
+    return result["metadata"].get("ownerReferences")
 
 
 def is_web(obj):

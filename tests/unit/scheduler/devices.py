@@ -23,8 +23,8 @@ def slice_(name: str, *devices: Tree | str, node: str = "", generation: int = 1,
     where = {"nodeName": node} if node else {} if "nodeSelector" in rest else {"allNodes": True}
     if "perDeviceNodeSelection" in rest:
         where = {}
-    made = [{"name": device} if isinstance(device, str) else device for device in devices]
-    spec = {"driver": "gpu.example.com", "pool": pool, "devices": made, **where, **rest}
+    created = [{"name": device} if isinstance(device, str) else device for device in devices]
+    spec = {"driver": "gpu.example.com", "pool": pool, "devices": created, **where, **rest}
     return msgspec.convert({"metadata": {"name": name}, "spec": spec}, ResourceSlice)
 
 
@@ -48,21 +48,21 @@ def claim(name: str, *requests: Tree, status: Tree | None = None, **devices: Any
 
 
 def pod_with_claims(name: str, *claims: str, **rest: Any) -> Pod:
-    uses = [{"name": f"d{number}", "resourceClaimName": each} for number, each in enumerate(claims)]
+    uses = [{"name": f"d{number}", "resourceClaimName": item} for number, item in enumerate(claims)]
     return pod(name, resourceClaims=uses, **rest)
 
 
 def world(*objects: Any, nodes: int = 1) -> World:
     """Return a world with nodes ``n0``, ``n1`` … and DRA objects; class ``gpu`` selects all devices unless given."""
-    made = World(*(node(f"n{number}") for number in range(nodes)))
-    devices = made.core.devices
-    made.core.set_device_class("gpu", device_class())
-    for each in objects:
-        match each:
+    new_world = World(*(node(f"n{number}") for number in range(nodes)))
+    devices = new_world.core.devices
+    new_world.core.set_device_class("gpu", device_class())
+    for item in objects:
+        match item:
             case ResourceSlice():
-                devices.put_slice(each.metadata.name, each)
+                devices.put_slice(item.metadata.name, item)
             case DeviceClass():
-                made.core.set_device_class(each.metadata.name, each)
+                new_world.core.set_device_class(item.metadata.name, item)
             case _:
-                devices.put_claim(each)
-    return made
+                devices.put_claim(item)
+    return new_world

@@ -15,19 +15,19 @@ from steersman.scheduler.pod_info import PodInfo
 NO_HELP = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
 
 
-def allocated_devices(made: World, *claims: str) -> list[list[str]] | str:
+def allocated_devices(obj: World, *claims: str) -> list[list[str]] | str:
     """Return the devices of each claim of a new pod, or the reason why it is unschedulable."""
-    made.add(pod_with_claims("p", *claims))
-    result = made.schedule_one()
+    obj.add(pod_with_claims("p", *claims))
+    result = obj.schedule_one()
     if isinstance(result, Placed):
         return [[result.device for result in allocation.devices.results] for _, allocation in result.devices.allocate]
     assert isinstance(result, Failed)
     return result.message
 
 
-def allocation(made: World, *claims: str) -> Any:
-    made.add(pod_with_claims("p", *claims))
-    result = made.schedule_one()
+def allocation(obj: World, *claims: str) -> Any:
+    obj.add(pod_with_claims("p", *claims))
+    result = obj.schedule_one()
     assert isinstance(result, Placed)
     return result.devices.allocate[0][1]
 
@@ -36,44 +36,44 @@ CANNOT = f"0/1 nodes are available: 1 cannot allocate all claims. still not sche
 
 
 def test_claim_is_allocated_the_first_free_device_of_the_node() -> None:
-    made = world(slice_("s", "a", "b", node="n1"), claim("c"), nodes=3)
-    made.add(pod_with_claims("p", "c"))
-    result = made.schedule_one()
+    new_world = world(slice_("s", "a", "b", node="n1"), claim("c"), nodes=3)
+    new_world.add(pod_with_claims("p", "c"))
+    result = new_world.schedule_one()
     assert isinstance(result, Placed)
     assert result.node == "n1"
-    (written,) = [each for _, each in result.devices.allocate]
+    (written,) = [item for _, item in result.devices.allocate]
     assert [(result.request, result.device) for result in written.devices.results] == [("r", "a")]
     (term,) = written.nodeSelector.nodeSelectorTerms
     assert term.matchFields[0].values == ["n1"]
 
 
 def test_pending_devices_are_not_allocated_twice() -> None:
-    made = world(slice_("s", "a"), claim("c0"), claim("c1"))
-    assert allocated_devices(made, "c0") == [["a"]]
-    assert allocated_devices(made, "c1") == CANNOT
+    new_world = world(slice_("s", "a"), claim("c0"), claim("c1"))
+    assert allocated_devices(new_world, "c0") == [["a"]]
+    assert allocated_devices(new_world, "c1") == CANNOT
 
 
 def test_deallocated_devices_are_reused() -> None:
-    made = world(slice_("s", "a"), claim("c0"), claim("c1"))
-    made.add(pod_with_claims("p", "c0"))
-    placed = made.schedule_one()
+    new_world = world(slice_("s", "a"), claim("c0"), claim("c1"))
+    new_world.add(pod_with_claims("p", "c0"))
+    placed = new_world.schedule_one()
     assert isinstance(placed, Placed)
-    made.core.binding_failed(placed)
-    made.core.queue.remove(placed.queued.pod.uid)
-    assert allocated_devices(made, "c1") == [["a"]]
+    new_world.core.binding_failed(placed)
+    new_world.core.queue.remove(placed.queued.pod.uid)
+    assert allocated_devices(new_world, "c1") == [["a"]]
 
 
 def test_written_claim_counts_before_its_watch_event_and_older_versions_are_ignored() -> None:
     before, other = claim("c0"), claim("c1")
     results = [{"request": "r", "driver": "gpu.example.com", "pool": "s", "device": "a"}]
     after = claim("c0", status={"allocation": {"devices": {"results": results}}})
-    made = world(slice_("s", "a"), before, other)
-    made.core.devices.written(after)
-    assert not made.core.devices.put_claim(before)
-    assert allocated_devices(made, "c1") == CANNOT
-    made.core.devices.remove_claim(after)
-    made.core.devices.written(after)  # an outdated version
-    assert made.core.devices.usage.devices == {}
+    new_world = world(slice_("s", "a"), before, other)
+    new_world.core.devices.written(after)
+    assert not new_world.core.devices.put_claim(before)
+    assert allocated_devices(new_world, "c1") == CANNOT
+    new_world.core.devices.remove_claim(after)
+    new_world.core.devices.written(after)  # an outdated version
+    assert new_world.core.devices.usage.devices == {}
 
 
 @pytest.mark.parametrize(
@@ -102,13 +102,15 @@ def test_cel_selectors_filter_devices(expression: str, expected: Any) -> None:
 
 
 def test_failing_selector_is_reported_and_the_pod_is_retried() -> None:
-    made = world(slice_("s", "a"), claim("c", exactly(selectors=cel('device.attributes["gpu.example.com"].x == 1'))))
-    failed = made.fail(pod_with_claims("p", "c"))
+    new_world = world(
+        slice_("s", "a"), claim("c", exactly(selectors=cel('device.attributes["gpu.example.com"].x == 1')))
+    )
+    failed = new_world.fail(pod_with_claims("p", "c"))
     assert failed.is_fault
     assert failed.message == (
         'running "DynamicResources" filter plugin: claim default/c: selector #0: CEL runtime error: no such key: x'
     )
-    assert made.core.queue.next_backoff_end == 1.0
+    assert new_world.core.queue.next_backoff_end == 1.0
 
 
 def test_requests_allocate_a_count_or_all_devices() -> None:
@@ -118,9 +120,9 @@ def test_requests_allocate_a_count_or_all_devices() -> None:
         ["a", "b"]
     ]
     assert allocated_devices(world(claim("c", exactly(allocationMode="All"))), "c") == CANNOT
-    made = world(slice_("s", "a", "b"), claim("c0"), claim("c1", exactly(allocationMode="All")))
-    assert allocated_devices(made, "c0") == [["a"]]
-    assert allocated_devices(made, "c1") == CANNOT
+    new_world = world(slice_("s", "a", "b"), claim("c0"), claim("c1", exactly(allocationMode="All")))
+    assert allocated_devices(new_world, "c0") == [["a"]]
+    assert allocated_devices(new_world, "c1") == CANNOT
 
 
 def test_claim_cannot_exceed_the_maximum_number_of_devices() -> None:
@@ -129,8 +131,8 @@ def test_claim_cannot_exceed_the_maximum_number_of_devices() -> None:
 
 
 def test_allocation_mode_all_fails_on_an_incomplete_pool() -> None:
-    made = world(slice_("s", "a", count=2), claim("c", exactly(allocationMode="All")))
-    failed = made.fail(pod_with_claims("p", "c"))
+    new_world = world(slice_("s", "a", count=2), claim("c", exactly(allocationMode="All")))
+    failed = new_world.fail(pod_with_claims("p", "c"))
     assert failed.is_fault
     assert failed.message.endswith(
         "claim default/c, request r: asks for all devices, but resource pool gpu.example.com/s is currently being updated"
@@ -138,8 +140,8 @@ def test_allocation_mode_all_fails_on_an_incomplete_pool() -> None:
 
 
 def test_pool_uses_its_latest_generation() -> None:
-    made = world(slice_("old", "a", pool="p"), slice_("new", "b", pool="p", generation=2), claim("c"))
-    assert allocated_devices(made, "c") == [["b"]]
+    new_world = world(slice_("old", "a", pool="p"), slice_("new", "b", pool="p", generation=2), claim("c"))
+    assert allocated_devices(new_world, "c") == [["b"]]
 
 
 COUNTERS = [{"name": "gpu", "counters": {"memory": {"value": "4Gi"}}}]
@@ -165,10 +167,10 @@ def counting(name: str, counter_set: str, counter: str) -> Tree:
 def test_invalid_and_incomplete_pools_are_skipped(offered: list[Any], fault: str) -> None:
     assert allocated_devices(world(*offered, claim("c")), "c") == CANNOT
     assert allocated_devices(world(*offered, slice_("z", "b"), claim("c")), "c") == [["b"]]
-    made = world(*offered, claim("c", exactly(allocationMode="All")))
-    (pool,) = (each for each, _ in made.core.devices.pools.on(made.core.cluster.nodes[0]))
+    new_world = world(*offered, claim("c", exactly(allocationMode="All")))
+    (pool,) = (result for result, _ in new_world.core.devices.pools.on(new_world.core.cluster.nodes[0]))
     assert pool.fault == fault
-    assert made.fail(pod_with_claims("p", "c")).message.endswith(
+    assert new_world.fail(pod_with_claims("p", "c")).message.endswith(
         f"is currently {'invalid' if fault else 'being updated'}"
     )
 
@@ -189,9 +191,9 @@ def test_first_available_subrequest_is_chosen_and_scored() -> None:
         slice_("s0", {"name": "a", "attributes": {"size": {"int": 1}}}, node="n0"),
         slice_("s1", {"name": "b", "attributes": {"size": {"int": 2}}}, node="n1"),
     ]
-    made = world(*offers, claim("c", request), claim("d", request), nodes=2)
-    assert allocation(made, "c").devices.results[0].request == "r/big"
-    assert allocation(made, "d").devices.results[0].request == "r/small"
+    new_world = world(*offers, claim("c", request), claim("d", request), nodes=2)
+    assert allocation(new_world, "c").devices.results[0].request == "r/big"
+    assert allocation(new_world, "d").devices.results[0].request == "r/small"
 
 
 def test_allocator_backtracks_over_constraints() -> None:
@@ -211,18 +213,18 @@ def test_allocator_backtracks_over_constraints() -> None:
 
 def test_allocator_stops_at_its_attempt_limit() -> None:
     devices = [{"name": f"d{n}", "attributes": {"n": {"int": n // 2}}} for n in range(64)]
-    made = world(
+    new_world = world(
         slice_("s", *devices), claim("c", *(exactly(f"r{n}") for n in range(31)), exactly("last", count=2), constraints=[{"distinctAttribute": "gpu.example.com/n"}])
     )  # fmt: skip
-    assert "timed out trying to allocate devices" in allocated_devices(made, "c")
+    assert "timed out trying to allocate devices" in allocated_devices(new_world, "c")
 
 
 def test_admin_access_allocates_devices_in_use() -> None:
-    made = world(slice_("s", "a"), claim("c0"), claim("c1", exactly(adminAccess=True)), claim("c2"))
-    assert allocated_devices(made, "c0") == [["a"]]
-    written = allocation(made, "c1")
+    new_world = world(slice_("s", "a"), claim("c0"), claim("c1", exactly(adminAccess=True)), claim("c2"))
+    assert allocated_devices(new_world, "c0") == [["a"]]
+    written = allocation(new_world, "c1")
     assert written.devices.results[0].adminAccess
-    assert allocated_devices(made, "c2") == CANNOT
+    assert allocated_devices(new_world, "c2") == CANNOT
 
 
 def test_tainted_devices_need_tolerations_which_are_recorded() -> None:
@@ -234,16 +236,16 @@ def test_tainted_devices_need_tolerations_which_are_recorded() -> None:
 
 def test_node_selectors_of_slices_and_devices_restrict_nodes() -> None:
     terms = [{"matchExpressions": [{"key": "rack", "operator": "In", "values": ["7"]}]}]
-    made = world(slice_("s", "a", nodeSelector={"nodeSelectorTerms": terms}), claim("c"), nodes=2)
-    made.core.set_node(node("far", labels={"rack": "7"}))
-    made.add(pod_with_claims("p", "c"))
-    result = made.schedule_one()
+    new_world = world(slice_("s", "a", nodeSelector={"nodeSelectorTerms": terms}), claim("c"), nodes=2)
+    new_world.core.set_node(node("far", labels={"rack": "7"}))
+    new_world.add(pod_with_claims("p", "c"))
+    result = new_world.schedule_one()
     assert isinstance(result, Placed)
     assert result.node == "far"
     (term,) = result.devices.allocate[0][1].nodeSelector.nodeSelectorTerms
     assert term.matchExpressions[0].key == "rack"
-    each = slice_("s", {"name": "a", "nodeName": "n1"}, {"name": "b", "allNodes": True}, perDeviceNodeSelection=True)
-    assert allocated_devices(world(each, claim("c")), "c") == [["b"]]
+    item = slice_("s", {"name": "a", "nodeName": "n1"}, {"name": "b", "allNodes": True}, perDeviceNodeSelection=True)
+    assert allocated_devices(world(item, claim("c")), "c") == [["b"]]
 
 
 def test_devices_of_all_nodes_set_no_node_selector() -> None:
@@ -255,12 +257,12 @@ def test_shared_counters_limit_allocation() -> None:
         return {"name": name, "consumesCounters": [{"counterSet": "gpu", "counters": {"memory": {"value": memory}}}]}
 
     counters = [{"name": "gpu", "counters": {"memory": {"value": "4Gi"}}}]
-    made = world(
+    new_world = world(
         slice_("s", part("whole", "4Gi"), part("half", "2Gi"), part("other", "2Gi"), sharedCounters=counters),
         claim("c", exactly(count=2)), claim("d"),
     )  # fmt: skip
-    assert allocated_devices(made, "c") == [["half", "other"]]
-    assert allocated_devices(made, "d") == CANNOT
+    assert allocated_devices(new_world, "c") == [["half", "other"]]
+    assert allocated_devices(new_world, "d") == CANNOT
 
 
 def test_consumable_capacity_is_shared_between_claims() -> None:
@@ -271,11 +273,11 @@ def test_consumable_capacity_is_shared_between_claims() -> None:
         "capacity": {"memory": {"value": "4Gi", "requestPolicy": policy}},
     }
     requested_claim = claim("c1", exactly(capacity={"requests": {"memory": "2200Mi"}}))
-    made = world(slice_("s", device), claim("c0"), requested_claim, claim("c2"))
-    first, second = allocation(made, "c0").devices.results[0], allocation(made, "c1").devices.results[0]
+    new_world = world(slice_("s", device), claim("c0"), requested_claim, claim("c2"))
+    first, second = allocation(new_world, "c0").devices.results[0], allocation(new_world, "c1").devices.results[0]
     assert (first.consumedCapacity, second.consumedCapacity) == ({"memory": "1Gi"}, {"memory": "2560Mi"})
     assert first.shareID != second.shareID
-    assert allocated_devices(made, "c2") == CANNOT
+    assert allocated_devices(new_world, "c2") == CANNOT
 
 
 @pytest.mark.parametrize(
@@ -303,7 +305,9 @@ def test_allocation_includes_driver_configuration() -> None:
     written = allocation(
         world(slice_("s", "a", "b"), configured, claim("c", exactly("x"), exactly("y"), config=config)), "c"
     )
-    written_config = [(each.source, each.requests, each.opaque.parameters["is"]) for each in written.devices.config]
+    written_config = [
+        (result.source, result.requests, result.opaque.parameters["is"]) for result in written.devices.config
+    ]
     assert written_config == [
         ("FromClass", ["x", "y"], "class"),
         ("FromClaim", None, "all"),
@@ -315,40 +319,40 @@ def test_allocation_includes_driver_configuration() -> None:
 
 
 def test_pod_is_gated_until_its_claims_exist() -> None:
-    made = world(slice_("s", "a"))
+    new_world = world(slice_("s", "a"))
     waiting = pod_with_claims("p", "c")
-    made.add(waiting)
-    assert made.schedule_one() is None
-    assert made.core.queue.counts()["gated"] == 1
-    made.core.devices.put_claim(claim("c"))
-    made.core.queue.recheck_gated()
-    assert isinstance(made.schedule_one(), Placed)
+    new_world.add(waiting)
+    assert new_world.schedule_one() is None
+    assert new_world.core.queue.counts()["gated"] == 1
+    new_world.core.devices.put_claim(claim("c"))
+    new_world.core.queue.recheck_gated()
+    assert isinstance(new_world.schedule_one(), Placed)
 
 
 def test_templated_claim_is_resolved_by_the_pod_status() -> None:
-    made = world(slice_("s", "a"))
+    new_world = world(slice_("s", "a"))
     entry = [{"name": "d", "resourceClaimTemplateName": "t"}]
     statuses = [{"name": "d", "resourceClaimName": "p-d-x"}]
     waiting = pod("p", resourceClaims=entry)
-    plugin = made.core._dynamic["default-scheduler"]
+    plugin = new_world.core._dynamic["default-scheduler"]
     assert plugin.pre_enqueue(PodInfo(waiting)) == 'pod "default/p": ResourceClaim not created yet'
     created = pod("p", resourceClaims=entry, status={"resourceClaimStatuses": statuses})
-    made.core.devices.put_claim(claim("p-d-x"))
+    new_world.core.devices.put_claim(claim("p-d-x"))
     assert "(pod is not owner)" in plugin.pre_enqueue(PodInfo(created))
     needless = pod("p", resourceClaims=entry, status={"resourceClaimStatuses": [{"name": "d"}]})
-    assert made.schedule(needless) == "n0"
+    assert new_world.schedule(needless) == "n0"
 
 
 def test_missing_device_class_is_reported() -> None:
-    made = world(slice_("s", "a"), claim("c", exactly(deviceClassName="none")))
+    new_world = world(slice_("s", "a"), claim("c", exactly(deviceClassName="none")))
     text = "0/1 nodes are available: request r: device class none does not exist. still not schedulable, "
-    assert allocated_devices(made, "c") == text + NO_HELP
+    assert allocated_devices(new_world, "c") == text + NO_HELP
 
 
 def test_claim_with_a_pending_allocation_is_rejected() -> None:
-    made = world(slice_("s", "a"), claim("c"))
-    assert allocated_devices(made, "c") == [["a"]]
-    assert "resource claim default/c is in the process of being allocated" in allocated_devices(made, "c")
+    new_world = world(slice_("s", "a"), claim("c"))
+    assert allocated_devices(new_world, "c") == [["a"]]
+    assert "resource claim default/c is in the process of being allocated" in allocated_devices(new_world, "c")
 
 
 def test_claim_has_a_maximum_number_of_consumers() -> None:
@@ -357,11 +361,11 @@ def test_claim_has_a_maximum_number_of_consumers() -> None:
         return claim("c", status={"allocation": {"devices": {"results": []}}, "reservedFor": users})
 
     assert allocated_devices(world(shared(256)), "c").startswith("0/1 nodes are available: resourceclaim in use.")
-    made = world(shared(255))
-    made.add(pod_with_claims("p", "c"))
-    result = made.schedule_one()
+    new_world = world(shared(255))
+    new_world.add(pod_with_claims("p", "c"))
+    result = new_world.schedule_one()
     assert isinstance(result, Placed)
-    assert [each.metadata.name for each in result.devices.reserve] == ["c"]
+    assert [item.metadata.name for item in result.devices.reserve] == ["c"]
 
 
 def test_unused_claim_is_deallocated_when_its_node_is_full() -> None:

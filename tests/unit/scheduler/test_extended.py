@@ -75,17 +75,17 @@ def container(name: str, gpus: int, **rest: Any) -> Tree:
 def test_extended_claim_has_requests_per_container(
     starting: list[Tree], running: list[Tree], requests: dict[str, int], mappings: list[tuple[str, str]]
 ) -> None:
-    made = extended_claim_for(PodInfo(pod("p", containers=running, initContainers=starting)), [GPU], {GPU: "gpu"})
-    asked = {request.name: request.exactly.count for request in made.claim.spec.devices.requests}
-    assert asked == requests
-    assert list(asked) == sorted(asked)
-    assert [(mapping["containerName"], mapping["requestName"]) for mapping in made.mappings] == mappings
+    created = extended_claim_for(PodInfo(pod("p", containers=running, initContainers=starting)), [GPU], {GPU: "gpu"})
+    by_name = {request.name: request.exactly.count for request in created.claim.spec.devices.requests}
+    assert by_name == requests
+    assert list(by_name) == sorted(by_name)
+    assert [(mapping["containerName"], mapping["requestName"]) for mapping in created.mappings] == mappings
 
 
 def test_newest_device_class_provides_an_extended_resource() -> None:
     old, new, twin = (device_class(name, extendedResourceName=GPU) for name in ("old", "new", "a-twin"))
-    for made, seconds in ((old, 0), (new, 5), (twin, 5)):
-        made.metadata.creationTimestamp = at(seconds)  # type: ignore[union-attr]
+    for created, seconds in ((old, 0), (new, 5), (twin, 5)):
+        created.metadata.creationTimestamp = at(seconds)  # type: ignore[union-attr]
     served = extended_resource_classes([old, new, twin])
     assert served[GPU] == "a-twin"
     assert served["deviceclass.resource.kubernetes.io/old"] == "old"
@@ -95,15 +95,15 @@ def test_newest_device_class_provides_an_extended_resource() -> None:
 
 
 def test_extended_resource_is_allocated_from_devices() -> None:
-    made = world(slice_("s", "a", "b", node="n0"), SERVED)
-    made.add(pod_requesting(gpus=2))
-    placed = made.schedule_one()
+    new_world = world(slice_("s", "a", "b", node="n0"), SERVED)
+    new_world.add(pod_requesting(gpus=2))
+    placed = new_world.schedule_one()
     assert isinstance(placed, Placed)
     assert placed.devices.extended is not None
-    extended, given = placed.devices.extended
+    extended, devices = placed.devices.extended
     assert extended.claim.metadata.generateName == "p-extended-resources-"
     assert extended.claim.metadata.ownerReferences[0].uid == placed.queued.pod.uid
-    assert [(result.request, result.device) for result in given.devices.results] == [
+    assert [(result.request, result.device) for result in devices.devices.results] == [
         ("container-0-request-0", "a"), ("container-0-request-0", "b"),
     ]  # fmt: skip
     assert list(extended.mappings) == [
@@ -112,79 +112,79 @@ def test_extended_resource_is_allocated_from_devices() -> None:
 
 
 def test_device_plugin_resources_take_precedence_over_devices() -> None:
-    made = world(slice_("s", "a", node="n0"), SERVED, nodes=0)
-    made.core.set_node(node("n", allocatable={GPU: "1"}))
-    made.add(pod_requesting())
-    placed = made.schedule_one()
+    new_world = world(slice_("s", "a", node="n0"), SERVED, nodes=0)
+    new_world.core.set_node(node("n", allocatable={GPU: "1"}))
+    new_world.add(pod_requesting())
+    placed = new_world.schedule_one()
     assert isinstance(placed, Placed)
     assert placed.devices.extended is None
-    assert "1 Insufficient example.com/gpu" in made.schedule(pod_requesting("q"))
+    assert "1 Insufficient example.com/gpu" in new_world.schedule(pod_requesting("q"))
 
 
 def test_pending_extended_devices_are_not_allocated_twice() -> None:
-    made = world(slice_("s", "a"), SERVED, claim("c"))
-    made.add(pod_requesting())
-    placed = made.schedule_one()
+    new_world = world(slice_("s", "a"), SERVED, claim("c"))
+    new_world.add(pod_requesting())
+    placed = new_world.schedule_one()
     assert isinstance(placed, Placed)
-    assert "1 cannot allocate all claims" in made.schedule(pod_with_claims("q", "c"))
-    made.core.binding_failed(placed)
-    made.core.remove_deleted_pod(placed.queued.pod.uid)
-    made.now = 400
-    made.core.queue.flush_unschedulable(made.now)
-    assert isinstance(made.schedule_one(), Placed)
+    assert "1 cannot allocate all claims" in new_world.schedule(pod_with_claims("q", "c"))
+    new_world.core.binding_failed(placed)
+    new_world.core.remove_deleted_pod(placed.queued.pod.uid)
+    new_world.now = 400
+    new_world.core.queue.flush_unschedulable(new_world.now)
+    assert isinstance(new_world.schedule_one(), Placed)
 
 
 def test_pending_extended_claim_holds_until_the_watch_delivers_it() -> None:
-    made = world(slice_("s", "a"), SERVED)
-    made.add(pod_requesting())
-    placed = made.schedule_one()
+    new_world = world(slice_("s", "a"), SERVED)
+    new_world.add(pod_requesting())
+    placed = new_world.schedule_one()
     assert isinstance(placed, Placed)
     assert placed.devices.extended is not None
-    extended, given = placed.devices.extended
-    made.core.binding_succeeded(placed)
-    usage = made.core.devices.usage.devices
+    extended, devices = placed.devices.extended
+    new_world.core.binding_succeeded(placed)
+    usage = new_world.core.devices.usage.devices
     assert sum(usage.values()) == 1
-    seen = claim("made", status={"allocation": msgspec.to_builtins(given)})
+    seen = claim("made", status={"allocation": msgspec.to_builtins(devices)})
     seen.metadata.annotations = extended.claim.metadata.annotations  # type: ignore[union-attr]
     seen.metadata.ownerReferences = extended.claim.metadata.ownerReferences  # type: ignore[union-attr]
-    made.core.devices.put_claim(seen)
+    new_world.core.devices.put_claim(seen)
     assert sum(usage.values()) == 1
-    made.core.devices.remove_claim(seen)
+    new_world.core.devices.remove_claim(seen)
     assert not usage
 
 
 def test_pending_extended_claim_holds_during_the_write_when_the_pod_is_deleted() -> None:
-    made = world(slice_("s", "a"), SERVED, claim("c"))
-    made.add(pod_requesting())
-    placed = made.schedule_one()
+    new_world = world(slice_("s", "a"), SERVED, claim("c"))
+    new_world.add(pod_requesting())
+    placed = new_world.schedule_one()
     assert isinstance(placed, Placed)
-    made.core.remove_deleted_pod(placed.queued.pod.uid)
-    assert "1 cannot allocate all claims" in made.schedule(pod_with_claims("q", "c"))
-    made.core.binding_failed(placed)
-    assert isinstance(made.schedule_one(), Placed)
+    new_world.core.remove_deleted_pod(placed.queued.pod.uid)
+    assert "1 cannot allocate all claims" in new_world.schedule(pod_with_claims("q", "c"))
+    new_world.core.binding_failed(placed)
+    assert isinstance(new_world.schedule_one(), Placed)
 
 
 def test_device_class_provides_its_implicit_extended_resource() -> None:
-    made = world(slice_("s", "a"))
-    placed = made.schedule(pod_requesting(resource="deviceclass.resource.kubernetes.io/gpu"))
+    new_world = world(slice_("s", "a"))
+    placed = new_world.schedule(pod_requesting(resource="deviceclass.resource.kubernetes.io/gpu"))
     assert placed == "n0"
 
 
 def test_new_device_class_requeues_unschedulable_pods() -> None:
-    made = world(slice_("s", "a"))
-    assert "1 Insufficient example.com/gpu" in made.fail(pod_requesting()).message
-    made.now = 20
-    made.core.set_device_class("gpu", SERVED)
-    assert isinstance(made.schedule_one(), Placed)
+    new_world = world(slice_("s", "a"))
+    assert "1 Insufficient example.com/gpu" in new_world.fail(pod_requesting()).message
+    new_world.now = 20
+    new_world.core.set_device_class("gpu", SERVED)
+    assert isinstance(new_world.schedule_one(), Placed)
 
 
 def test_left_over_extended_claim_is_deleted_first() -> None:
     waiting = pod_requesting()
-    made = world(slice_("s", "a"), SERVED)
+    new_world = world(slice_("s", "a"), SERVED)
     extended = extended_claim_for(PodInfo(waiting), [GPU], {GPU: "gpu"}).claim
     extended.metadata.name, extended.metadata.uid = "left-over", "u"
-    made.core.devices.put_claim(extended)
-    failed = made.fail(waiting)
+    new_world.core.devices.put_claim(extended)
+    failed = new_world.fail(waiting)
     assert "1 cannot schedule extended resource claim. deletion of ResourceClaim completed" in failed.message
     assert failed.post_filter_result.delete is extended
 
@@ -229,9 +229,9 @@ def test_device_binding_times_out() -> None:
 
 @pytest.mark.parametrize(("lost", "now"), [(bound(conditions={"Broken": "True"}), 1), (bound(), 601)])
 def test_claim_is_deallocated_when_device_binding_fails(lost: Any, now: int) -> None:
-    made = world(slice_("s", "a"), lost)
-    made.now = now
-    failed = made.fail(pod_with_claims("p", "c"))
+    new_world = world(slice_("s", "a"), lost)
+    new_world.now = now
+    failed = new_world.fail(pod_with_claims("p", "c"))
     assert "1 resourceclaim not available on the node. deallocation of ResourceClaim completed" in failed.message
     assert failed.post_filter_result.deallocate is lost
 
@@ -242,8 +242,8 @@ def test_claim_with_pending_binding_conditions_is_kept() -> None:
 
 def test_devices_with_binding_conditions_are_tried_last() -> None:
     slow = {"name": "slow", "bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
-    made = world(slice_("a", slow), slice_("b", "quick"), claim("c"))
-    made.add(pod_with_claims("p", "c"))
-    placed = made.schedule_one()
+    new_world = world(slice_("a", slow), slice_("b", "quick"), claim("c"))
+    new_world.add(pod_with_claims("p", "c"))
+    placed = new_world.schedule_one()
     assert isinstance(placed, Placed)
     assert [result.device for result in placed.devices.allocate[0][1].devices.results] == ["quick"]

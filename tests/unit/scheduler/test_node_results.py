@@ -45,8 +45,8 @@ def _step(world: World, dice: Random, uids: list[str]) -> None:
         case 2 if uids:
             world.core.remove_deleted_pod(uids.pop(dice.randrange(len(uids))))
         case _:
-            made = pod("p", labels={"app": dice.choice("xy")}, **dice.choice(_SPECS))
-            world.add(made)
+            new_pod = pod("p", labels={"app": dice.choice("xy")}, **dice.choice(_SPECS))
+            world.add(new_pod)
             result = world.schedule_one()
             if not isinstance(result, Placed):
                 return
@@ -84,8 +84,8 @@ def test_incremental_snapshot_equals_a_rebuilt_one(seed: int) -> None:
         if info.node is not None:
             rebuilt.core.set_node(info.node)
     for info in world.core.cluster.infos.values():
-        for each in info.pods.values():
-            rebuilt.running(info.name, each.pod)
+        for item in info.pods.values():
+            rebuilt.running(info.name, item.pod)
     for number, spec in enumerate(_SPECS):
         asking = PodInfo(pod(f"q{number}", labels={"app": "x"}, **spec))
         assert _feasible(world, asking) == _feasible(rebuilt, asking)
@@ -94,11 +94,11 @@ def test_incremental_snapshot_equals_a_rebuilt_one(seed: int) -> None:
 def _feasible(world: World, pod_info: PodInfo) -> set[str] | str:
     cycle, profile = SchedulingCycle(world.core.cluster, dice=Random(1)), world.core.profiles["default-scheduler"]
     filters = profile.pre_filter(pod_info, world.core.cluster)
-    found = [info.name for info in world.core.cluster.nodes if not profile.filter(pod_info, info, filters)]
+    names = [info.name for info in world.core.cluster.nodes if not profile.filter(pod_info, info, filters)]
     try:
         chosen = cycle.schedule(pod_info, profile).node.name
     except FitError as error:
-        assert not found
+        assert not names
         return error.message()
-    assert chosen in found
-    return set(found)
+    assert chosen in names
+    return set(names)

@@ -186,7 +186,7 @@ def test_topology_spread_selects_the_smallest_domain() -> None:
 def test_topology_spread_waits_when_the_smallest_domain_is_full() -> None:
     world = World(node("a", labels={"zone": "x"}), node("b", labels={"zone": "y"}, pods="1"))
     pods = [pod(f"p{n}", labels={"app": "s"}, topologySpreadConstraints=spread()) for n in range(4)]
-    result = [world.schedule(each) for each in pods]
+    result = [world.schedule(item) for item in pods]
     assert reasons(result[3]) == "1 Too many pods, 1 node(s) didn't match pod topology spread constraints"
 
 
@@ -229,9 +229,9 @@ def stored(world: World, *objects: Any) -> World:
         "StorageClass": catalog.classes,
         "CSINode": catalog.csi_nodes,
     }
-    for each in objects:
-        namespace = f"{each.metadata.namespace}/" if each.metadata.namespace else ""
-        tables[type(each).__name__][f"{namespace}{each.metadata.name}"] = each
+    for item in objects:
+        namespace = f"{item.metadata.namespace}/" if item.metadata.namespace else ""
+        tables[type(item).__name__][f"{namespace}{item.metadata.name}"] = item
     return world
 
 
@@ -274,7 +274,7 @@ def test_volume_binding_chooses_the_smallest_volume_for_an_unbound_claim() -> No
     placed = world.schedule_one()
     assert isinstance(placed, Placed)
     assert placed.node == "c"
-    assert [found.metadata.name for _, found in placed.volumes.static] == ["fit"]
+    assert [result.metadata.name for _, result in placed.volumes.static] == ["fit"]
 
 
 def test_volume_binding_reserves_a_volume_once() -> None:
@@ -298,9 +298,9 @@ def test_volume_binding_reports_bound_and_unbound_claims_together() -> None:
 
 @pytest.mark.parametrize(("selected", "node_name"), [("a", "a"), ("b", "b")])
 def test_volume_binding_keeps_the_selected_node_of_a_claim(selected: str, node_name: str) -> None:
-    made = claim("data", storageClassName="slow")
-    made.metadata.annotations = {"volume.kubernetes.io/selected-node": selected}
-    world = stored(waiting(provisioner="example.com/disks"), made)
+    new_claim = claim("data", storageClassName="slow")
+    new_claim.metadata.annotations = {"volume.kubernetes.io/selected-node": selected}
+    world = stored(waiting(provisioner="example.com/disks"), new_claim)
     world.add(pod("p", volumes=mounting("data")))
     placed = world.schedule_one()
     assert isinstance(placed, Placed)
@@ -315,11 +315,11 @@ def test_volume_binding_keeps_the_selected_node_of_a_claim(selected: str, node_n
     ],
 )
 def test_volume_binding_rejects_unusable_ephemeral_claims(is_deleted: bool, text: str) -> None:
-    made = claim("p-data", volumeName="v")
-    made.metadata.deletionTimestamp = at(0) if is_deleted else None
+    new_claim = claim("p-data", volumeName="v")
+    new_claim.metadata.deletionTimestamp = at(0) if is_deleted else None
     ephemeral = {"volumeClaimTemplate": {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {}}}}
     user = pod("p", volumes=[{"name": "data", "ephemeral": ephemeral}])
-    result = stored(World(node("n")), made).schedule(user)
+    result = stored(World(node("n")), new_claim).schedule(user)
     assert result == f"0/1 nodes are available: {text.format(uid=user.metadata.uid)}. not found"
 
 
@@ -328,7 +328,7 @@ def test_volume_binding_provisions_missing_volumes() -> None:
     world.add(pod("p", volumes=mounting("data")))
     placed = world.schedule_one()
     assert isinstance(placed, Placed)
-    assert [each.metadata.name for each in placed.volumes.provision] == ["data"]
+    assert [item.metadata.name for item in placed.volumes.provision] == ["data"]
 
 
 def test_volume_restrictions_allow_one_pod_per_read_write_once_pod_claim() -> None:
@@ -397,11 +397,11 @@ def test_volume_binding_checks_storage_capacity() -> None:
     catalog = world.core.catalog
     catalog.classes["fast"] = storage_class("fast", provisioner="csi.example.com")
     catalog.claims["default/c"] = claim("c", storageClassName="fast")
-    made = pod("p", volumes=mounting("c"))
+    new_pod = pod("p", volumes=mounting("c"))
     driver = {"metadata": {"name": "csi.example.com"}, "spec": {"storageCapacity": True}}
     catalog.csi_drivers["csi.example.com"] = CSIDriver.from_dict(driver)
     catalog.capacities["x"] = capacity("x", "a", "512Mi")
-    assert reasons(world.schedule(made)) == "2 node(s) did not have enough free storage"
+    assert reasons(world.schedule(new_pod)) == "2 node(s) did not have enough free storage"
     catalog.capacities["y"] = capacity("y", "b", "2Gi")
     assert world.schedule(pod("q", volumes=mounting("c"))) == "b"
 
@@ -414,8 +414,8 @@ def test_node_volume_limits_count_attached_volumes_without_pods() -> None:
     world.core.catalog.claims["default/c"] = claim("c", volumeName="new", storageClassName="slow")
     for name in "nm":
         drivers = [{"name": "csi.example.com", "nodeID": name, "allocatable": {"count": 1}}]
-        made = CSINode.from_dict({"metadata": {"name": name}, "spec": {"drivers": drivers}})
-        world.core.catalog.csi_nodes[name] = made
+        created = CSINode.from_dict({"metadata": {"name": name}, "spec": {"drivers": drivers}})
+        world.core.catalog.csi_nodes[name] = created
     spec = {"attacher": "csi.example.com", "nodeName": "n", "source": {"persistentVolumeName": "old"}}
     world.core.catalog.attachments["a"] = VolumeAttachment.from_dict({"metadata": {"name": "a"}, "spec": spec})
     assert world.schedule(pod("p", volumes=mounting("c"))) == "m"

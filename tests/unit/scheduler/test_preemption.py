@@ -132,14 +132,14 @@ def test_preemption_continues_until_a_candidate_without_violations() -> None:
 
 def test_preemption_compares_the_configured_number_of_candidates() -> None:
     settings = settings_with_args("DefaultPreemption", minCandidateNodesAbsolute=1, minCandidateNodesPercentage=0)
-    found = set()
+    actual = set()
     for seed in range(8):
         world = World(*(node(name, cpu="2") for name in "ab"), seed=seed, settings=settings)
         world.running("a", low("worse", "2", priority=50))
         world.running("b", low("better", "2"))
         result = evicted(world)
-        found.add(result[0])
-    assert found == {"a", "b"}
+        actual.add(result[0])
+    assert actual == {"a", "b"}
 
 
 def test_nominated_node_is_reserved_from_lower_priority_pods() -> None:

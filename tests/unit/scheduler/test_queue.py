@@ -24,119 +24,119 @@ def queue() -> SchedulingQueue:
     )
 
 
-def popped(made: SchedulingQueue, now: float) -> str | None:
-    found = made.pop(now)
-    return None if found is None else found.pod.name
+def popped(pending: SchedulingQueue, now: float) -> str | None:
+    result = pending.pop(now)
+    return None if result is None else result.pod.name
 
 
 def test_queue_pops_by_priority_then_age() -> None:
-    made = queue()
+    pending = queue()
     for name, priority, now in (("a", 0, 1), ("b", 5, 2), ("c", 0, 0), ("d", 5, 3)):
-        made.add(PodInfo(pod(name, priority=priority)), now)
-    assert [popped(made, 9) for _ in range(5)] == ["b", "d", "c", "a", None]
+        pending.add(PodInfo(pod(name, priority=priority)), now)
+    assert [popped(pending, 9) for _ in range(5)] == ["b", "d", "c", "a", None]
 
 
 def test_queue_backoff_doubles_up_to_its_maximum() -> None:
-    made = queue()
-    made.add(PodInfo(pod("p")), 0)
+    pending = queue()
+    pending.add(PodInfo(pod("p")), 0)
     fail_to_schedule, now = [], 0.0
     for _ in range(6):
-        queued = made.pop(now)
+        queued = pending.pop(now)
         assert queued is not None
-        made.add_unschedulable(queued, frozenset(), now)
-        assert made.pop(queued.due - 0.01) is None
+        pending.add_unschedulable(queued, frozenset(), now)
+        assert pending.pop(queued.due - 0.01) is None
         fail_to_schedule.append(queued.due - now)
         now = queued.due
     assert fail_to_schedule == [1, 2, 4, 8, 10, 10]
 
 
 def test_queue_pops_from_backoff_when_no_pod_is_active() -> None:
-    made = queue()
-    made.add(PodInfo(pod("p")), 0)
-    first = made.pop(0)
+    pending = queue()
+    pending.add(PodInfo(pod("p")), 0)
+    first = pending.pop(0)
     assert first is not None
-    made.add_unschedulable(first, frozenset({"NodeName"}), 0)
-    assert made.pop(0.1) is None  # no event has occurred
-    made.activate([first.pod.uid], 0.1)
-    made.add(PodInfo(pod("q")), 0.1)
-    assert [popped(made, 0.1) for _ in range(3)] == ["q", "p", None]
+    pending.add_unschedulable(first, frozenset({"NodeName"}), 0)
+    assert pending.pop(0.1) is None  # no event has occurred
+    pending.activate([first.pod.uid], 0.1)
+    pending.add(PodInfo(pod("q")), 0.1)
+    assert [popped(pending, 0.1) for _ in range(3)] == ["q", "p", None]
 
 
 def test_queue_requeues_pods_after_the_maximum_unschedulable_time() -> None:
-    made = queue()
-    made.add(PodInfo(pod("p")), 0)
-    queued = made.pop(0)
+    pending = queue()
+    pending.add(PodInfo(pod("p")), 0)
+    queued = pending.pop(0)
     assert queued is not None
-    made.add_unschedulable(queued, frozenset({"NodeName"}), 0)
-    made.flush_unschedulable(299)
-    assert made.pop(299) is None
-    made.flush_unschedulable(300)
-    assert popped(made, 300) == "p"
+    pending.add_unschedulable(queued, frozenset({"NodeName"}), 0)
+    pending.flush_unschedulable(299)
+    assert pending.pop(299) is None
+    pending.flush_unschedulable(300)
+    assert popped(pending, 300) == "p"
 
 
 def test_queue_requeues_unschedulable_pod_on_registered_event_after_backoff() -> None:
-    made = queue()
-    made.add(PodInfo(pod("p")), 0)
-    queued = made.pop(0)
+    pending = queue()
+    pending.add(PodInfo(pod("p")), 0)
+    queued = pending.pop(0)
     assert queued is not None
-    made.add_unschedulable(queued, frozenset({"NodeResourcesFit"}), 0)
-    made.on_cluster_event(ClusterEvent.VOLUME, 0.5)
-    assert made.next_backoff_end is None
-    made.on_cluster_event(ClusterEvent.POD_LEFT, 0.5)
-    assert made.next_backoff_end == 1.0
-    assert made.pop(1.0) is queued
+    pending.add_unschedulable(queued, frozenset({"NodeResourcesFit"}), 0)
+    pending.on_cluster_event(ClusterEvent.VOLUME, 0.5)
+    assert pending.next_backoff_end is None
+    pending.on_cluster_event(ClusterEvent.POD_LEFT, 0.5)
+    assert pending.next_backoff_end == 1.0
+    assert pending.pop(1.0) is queued
 
 
 def test_queue_ignores_failures_of_removed_pods() -> None:
-    made = queue()
-    made.add(PodInfo(pod("p")), 0)
-    queued = made.pop(0)
+    pending = queue()
+    pending.add(PodInfo(pod("p")), 0)
+    queued = pending.pop(0)
     assert queued is not None
-    made.remove(queued.pod.uid)
-    made.add_unschedulable(queued, frozenset(), 0)
-    assert len(made) == 0
-    assert made.pop(99) is None
+    pending.remove(queued.pod.uid)
+    pending.add_unschedulable(queued, frozenset(), 0)
+    assert len(pending) == 0
+    assert pending.pop(99) is None
 
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "pop", "fail", "help", "remove"]), st.integers(0, 5)), max_size=60))
 def test_queue_never_loses_or_duplicates_a_pod(operations: list[tuple[str, int]]) -> None:
     pods = [PodInfo(pod(f"p{number}", priority=number % 3)) for number in range(6)]
-    made, known, flying, now = queue(), set[str](), dict[str, Any](), 0.0
+    pending, keys, flying, now = queue(), set[str](), dict[str, Any](), 0.0
     for operation, number in operations:
         now += 0.7
         uid = pods[number].uid
         match operation:
             case "add":
-                made.add(pods[number], now)
-                known.add(uid)
+                pending.add(pods[number], now)
+                keys.add(uid)
             case "pop":
-                queued = made.pop(now)
+                queued = pending.pop(now)
                 popped = {queued.pod.uid: queued} if queued is not None else {}
                 assert not popped.keys() & flying.keys()
                 flying.update(popped)
             case "fail":
                 queued = flying.pop(uid, None)
-                _ = queued and made.add_unschedulable(
+                _ = queued and pending.add_unschedulable(
                     queued, frozenset({"NodeName"}) if number % 2 else frozenset(), now
                 )
             case "help":
-                made.on_cluster_event(ClusterEvent.NODE_ADDED, now)
+                pending.on_cluster_event(ClusterEvent.NODE_ADDED, now)
             case _:
-                made.remove(uid)
-                known.discard(uid)
+                pending.remove(uid)
+                keys.discard(uid)
                 flying.pop(uid, None)
-    assert len(made) == len(known)
-    made.on_cluster_event(ClusterEvent.NODE_ADDED, now)
-    made.flush(now + 100)
-    rest = {queued.pod.uid for queued in iter(lambda: made.pop(now + 100), None)}
-    assert rest | flying.keys() == known
+    assert len(pending) == len(keys)
+    pending.on_cluster_event(ClusterEvent.NODE_ADDED, now)
+    pending.flush(now + 100)
+    rest = {queued.pod.uid for queued in iter(lambda: pending.pop(now + 100), None)}
+    assert rest | flying.keys() == keys
 
 
 # Queueing hints
 
 
-def fail_to_schedule(world: World, made: Any) -> None:
-    assert isinstance(world.fail(made), Failed)
+def fail_to_schedule(world: World, pending: Any) -> None:
+    assert isinstance(world.fail(pending), Failed)
     assert world.schedule_one() is None
 
 
@@ -199,7 +199,7 @@ def test_affinity_hint_fires_when_an_assumed_pod_is_confirmed() -> None:
 @pytest.mark.parametrize(("name", "expected"), [("x", True), ("y", False)])
 def test_anti_affinity_hint_requires_removal_of_the_conflicting_pod(name: str, *, expected: bool) -> None:
     world = World(node("n"))
-    pods = {each: world.running("n", pod(each, labels={"app": each})) for each in "xy"}
+    pods = {item: world.running("n", pod(item, labels={"app": item})) for item in "xy"}
     fail_to_schedule(world, pod("p", affinity=required("podAntiAffinity", near({"app": "x"}))))
     world.core.remove_deleted_pod(pods[name].metadata.uid or "")
     assert requeued(world) is expected

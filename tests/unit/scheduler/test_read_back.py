@@ -27,7 +27,7 @@ def test_is_rejected_is_true_for_client_errors_only(error: ClientError, *, expec
 
 
 @pytest.mark.parametrize(
-    ("answers", "found", "asked"),
+    ("answers", "obj", "requested"),
     [
         (["it"], "it", 1),
         ([NO, refusal(503, "ServiceUnavailable"), "it"], "it", 3),
@@ -36,7 +36,7 @@ def test_is_rejected_is_true_for_client_errors_only(error: ClientError, *, expec
     ],
 )
 async def test_read_back_retries_until_a_definite_answer(
-    answers: list[str | ClientError], found: str | None, asked: int
+    answers: list[str | ClientError], obj: str | None, requested: int
 ) -> None:
     clock, left = FakeClock(), list(answers)
 
@@ -49,8 +49,8 @@ async def test_read_back_retries_until_a_definite_answer(
     task = asyncio.create_task(read_back(read, clock=clock))
     while not task.done():
         await clock.advance(0.1)
-    assert task.result() == found
-    assert len(answers) - len(left) == asked
+    assert task.result() == obj
+    assert len(answers) - len(left) == requested
 
 
 def test_refusals_have_the_expected_error_classes() -> None:

@@ -101,32 +101,32 @@ class Running:
         return await self.client.get(Pod, name, namespace="default")
 
     async def node_of(self, name: str) -> str | None:
-        made = await self.get(name)
-        assert made.spec is not None
-        return made.spec.nodeName
+        response = await self.get(name)
+        assert response.spec is not None
+        return response.spec.nodeName
 
     async def message(self, name: str, reason: str = "Unschedulable") -> str | None:
-        made: Any = await self.get(name)
-        conditions = made.status.conditions or []
+        response: Any = await self.get(name)
+        conditions = response.status.conditions or []
         return next((condition.message for condition in conditions if condition.reason == reason), None)
 
 
 @pytest.fixture
 async def running() -> AsyncIterator[Running]:
-    async with started() as made:
-        yield made
+    async with started() as created:
+        yield created
 
 
 @asynccontextmanager
 async def started(settings: Settings | None = None) -> AsyncIterator[Running]:
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock) as server:
-        made = Running(server, clock, settings)
+        new_running = Running(server, clock, settings)
         account = {"metadata": {"name": "default", "namespace": "default"}}
-        await made.client.create(ServiceAccount.from_dict(account))
-        await made.start()
-        yield made
-        await made.close()
+        await new_running.client.create(ServiceAccount.from_dict(account))
+        await new_running.start()
+        yield new_running
+        await new_running.close()
 
 
 async def test_scheduler_binds_pod_and_records_an_event(running: Running) -> None:
@@ -156,7 +156,7 @@ async def test_scheduler_retries_rejected_binding_after_backoff(running: Running
     await running.pod("p")
     assert await running.until(lambda: running.message("p", "SchedulerError")) == "no"
     assert await running.until(lambda: running.node_of("p")) == "n"
-    bindings = [each for each in running.transport.asked if each.endswith("/binding")]
+    bindings = [request for request in running.transport.asked if request.endswith("/binding")]
     assert len(bindings) == 3
     assert running.clock.monotonic() >= 3  # backoff of one second, then two
 
@@ -183,14 +183,14 @@ async def test_scheduler_preempts_lower_priority_pods(running: Running) -> None:
     await running.pod("high", priorityClassName="high")
 
     async def nominated() -> str | None:
-        made: Any = await running.get("high")
-        return made.status.nominatedNodeName or made.spec.nodeName
+        response: Any = await running.get("high")
+        return response.status.nominatedNodeName or response.spec.nodeName
 
     assert await running.until(nominated) == "n"
 
     async def leaving() -> bool:
         pods = await running.client.list(Pod, namespace="default")
-        low = [each for each in pods if each.metadata is not None and each.metadata.name == "low"]
+        low = [pod for pod in pods if pod.metadata is not None and pod.metadata.name == "low"]
         return not low or low[0].metadata.deletionTimestamp is not None  # type: ignore[union-attr]
 
     await running.until(leaving)
@@ -209,8 +209,8 @@ async def test_scheduler_runs_several_profiles() -> None:
 
         async def reporters() -> set[tuple[str | None, str | None]]:
             events = await running.client.list(Event, namespace="default")
-            found = {(event.reportingComponent, event.reportingInstance) for event in events}
-            return found if len(found) == len(names) else set()
+            result = {(event.reportingComponent, event.reportingInstance) for event in events}
+            return result if len(result) == len(names) else set()
 
         assert await running.until(reporters) == {(name, f"{name}-h") for name in names}
         assert await running.node_of("other") is None
@@ -232,9 +232,9 @@ async def _with_device(running: Running) -> None:
     await running.node("n")
     await running.client.create(device_class())
     await running.client.create(slice_("s", "a", node="n"))
-    made = claim("c")
-    made.metadata.uid = made.metadata.resourceVersion = None  # type: ignore[union-attr]
-    await running.client.create(made)
+    new_claim = claim("c")
+    new_claim.metadata.uid = new_claim.metadata.resourceVersion = None  # type: ignore[union-attr]
+    await running.client.create(new_claim)
 
 
 async def _claim(running: Running) -> Any:
@@ -251,8 +251,8 @@ async def test_scheduler_writes_claim_allocation_before_binding(running: Running
     claim = await _claim(running)
     assert claim.metadata.finalizers == ["resource.kubernetes.io/delete-protection"]
     assert [result.device for result in claim.status.allocation.devices.results] == ["a"]
-    assert [each.name for each in claim.status.reservedFor] == ["p"]
-    steps = [each.rpartition("/")[2] for each in running.transport.asked if "events" not in each]
+    assert [request.name for request in claim.status.reservedFor] == ["p"]
+    steps = [request.rpartition("/")[2] for request in running.transport.asked if "events" not in request]
     assert steps[-4:] == ["status", "c", "status", "binding"]
 
 
@@ -272,7 +272,7 @@ async def test_failed_binding_releases_reservation_and_keeps_allocation(running:
     assert claim.status.allocation is not None
     assert not claim.status.reservedFor
     assert await running.until(lambda: running.node_of("p")) == "n"
-    assert [each.name for each in (await _claim(running)).status.reservedFor] == ["p"]
+    assert [request.name for request in (await _claim(running)).status.reservedFor] == ["p"]
 
 
 async def test_unused_claim_of_a_deleted_node_is_reallocated(running: Running) -> None:
@@ -293,28 +293,28 @@ async def test_devices_stay_allocated_when_the_claim_response_is_lost(running: R
     await running.pod("p", resourceClaims=USES)
     assert await running.until(lambda: running.node_of("p")) == "n"
     assert await running.message("p", "SchedulerError") is None
-    assert [each.name for each in (await _claim(running)).status.reservedFor] == ["p"]
+    assert [request.name for request in (await _claim(running)).status.reservedFor] == ["p"]
 
 
 async def _asks_for_an_extended_resource(running: Running) -> None:
     await running.node("n")
     await running.client.create(device_class("gpu", extendedResourceName="example.com/gpu"))
     await running.client.create(slice_("s", "a", node="n"))
-    asked = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
-    await running.pod("p", containers=[{"name": "c", "image": "i", "resources": asked}])
+    requested = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
+    await running.pod("p", containers=[{"name": "c", "image": "i", "resources": requested}])
 
 
 async def test_scheduler_creates_extended_resource_claim(running: Running) -> None:
     await _asks_for_an_extended_resource(running)
     assert await running.until(lambda: running.node_of("p")) == "n"
-    (made,) = await running.client.list(ResourceClaim, namespace="default")
-    found: Any = made
-    assert found.metadata.name.startswith("p-extended-resources-")
-    assert found.metadata.annotations == {"resource.kubernetes.io/extended-resource-claim": "true"}
-    assert [result.device for result in found.status.allocation.devices.results] == ["a"]
-    assert [each.name for each in found.status.reservedFor] == ["p"]
+    (created,) = await running.client.list(ResourceClaim, namespace="default")
+    actual: Any = created
+    assert actual.metadata.name.startswith("p-extended-resources-")
+    assert actual.metadata.annotations == {"resource.kubernetes.io/extended-resource-claim": "true"}
+    assert [result.device for result in actual.status.allocation.devices.results] == ["a"]
+    assert [request.name for request in actual.status.reservedFor] == ["p"]
     status: Any = (await running.get("p")).status
-    assert status.extendedResourceClaimStatus.resourceClaimName == found.metadata.name
+    assert status.extendedResourceClaimStatus.resourceClaimName == actual.metadata.name
     (mapping,) = status.extendedResourceClaimStatus.requestMappings
     assert (mapping.containerName, mapping.requestName) == ("c", "container-0-request-0")
 
@@ -340,9 +340,9 @@ async def test_scheduler_binds_pod_after_device_binding_conditions(running: Runn
     await running.client.create(device_class())
     slow = {"name": "a", "bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
     await running.client.create(slice_("s", slow, node="n"))
-    made = claim("c")
-    made.metadata.uid = made.metadata.resourceVersion = None  # type: ignore[union-attr]
-    await running.client.create(made)
+    new_claim = claim("c")
+    new_claim.metadata.uid = new_claim.metadata.resourceVersion = None  # type: ignore[union-attr]
+    await running.client.create(new_claim)
     await running.pod("p", resourceClaims=USES)
 
     async def event_messages() -> list[str | None]:

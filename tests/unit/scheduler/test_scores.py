@@ -16,18 +16,27 @@ from steersman.scheduler.pod_info import PodInfo
 MI = 1024 * 1024
 
 
-def scores(plugin: str, world: World, made: Any, *, among: str = "") -> dict[str, int]:
+def scores(plugin: str, world: World, obj: Any, *, among: str = "") -> dict[str, int]:
     """Return scores from 0 to 100 by node; ``among`` names the nodes to compare, one letter each."""
-    profile, pod_requesting = world.core.profiles["default-scheduler"], PodInfo(made)
+    profile, pod_requesting = world.core.profiles["default-scheduler"], PodInfo(obj)
     nodes = [node for node in world.core.cluster.nodes if not among or node.name in among]
-    local = next((each for each, _ in profile.local_score_plugins if each.name == plugin), None)
+    local = next(
+        (
+            local_score_plugin
+            for local_score_plugin, _ in profile.local_score_plugins
+            if local_score_plugin.name == plugin
+        ),
+        None,
+    )
     if local is not None:
-        found = local.normalize_scores([local.score(pod_requesting, node) for node in nodes])
+        result = local.normalize_scores([local.score(pod_requesting, node) for node in nodes])
     else:
-        other = next(each for each, _ in profile.score_plugins if each.name == plugin)
+        other = next(score_plugin for score_plugin, _ in profile.score_plugins if score_plugin.name == plugin)
         scorer = other.pre_score(pod_requesting, world.core.cluster)
-        found = [0] * len(nodes) if scorer is None else scorer.normalize_scores([scorer(node) for node in nodes], nodes)
-    return {each.name: score for each, score in zip(nodes, found, strict=True)}
+        result = (
+            [0] * len(nodes) if scorer is None else scorer.normalize_scores([scorer(node) for node in nodes], nodes)
+        )
+    return {item.name: score for item, score in zip(nodes, result, strict=True)}
 
 
 def pod_requesting(cpu: str = "", memory: str = "", **more: str) -> Any:
@@ -39,9 +48,9 @@ def filled(settings: Settings | None, *, cpu: str = "", memory: str = "", **room
     """Return a world with node ``n`` of 4 CPUs and 10,000 bytes, and a pod with these requests on it."""
     world = World(node("n", **{"cpu": "4", "memory": "10000", **room}), settings=settings)
     if cpu or memory:
-        made = pod_requesting(cpu, memory)
-        made.metadata.uid = "first"
-        world.running("n", made)
+        created = pod_requesting(cpu, memory)
+        created.metadata.uid = "first"
+        world.running("n", created)
     return world
 
 
@@ -202,7 +211,7 @@ def test_image_locality_scores_by_size_and_spread() -> None:
     )  # fmt: skip
 
     def of(*images: str) -> Any:
-        return pod("p", containers=[{"name": str(n), "image": f"gcr.io/{each}"} for n, each in enumerate(images)])
+        return pod("p", containers=[{"name": str(n), "image": f"gcr.io/{item}"} for n, item in enumerate(images)])
 
     assert scores("ImageLocality", world, of("40", "250")) == {"a": 0, "b": 5}
     assert scores("ImageLocality", world, of("40", "300")) == {"a": 7, "b": 0}
@@ -249,7 +258,7 @@ def spread(*counts: int, zones: str = "") -> World:
 
 
 @pytest.mark.parametrize(
-    ("world", "asked", "among", "expected"),
+    ("world", "requested", "among", "expected"),
     [
         (spread(1, 1), soft_spread_pod(HOST), "", [100, 100]),
         (spread(2, 1, 0, 3), soft_spread_pod(HOST), "", [20, 60, 100, 0]),
@@ -261,10 +270,10 @@ def spread(*counts: int, zones: str = "") -> World:
     ],
 )
 def test_topology_spread_scores_the_smallest_domain_highest(
-    world: World, asked: Any, among: str, expected: list[int]
+    world: World, requested: Any, among: str, expected: list[int]
 ) -> None:
     """Cases of upstream's tests of ``PodTopologySpread``."""
-    assert list(scores("PodTopologySpread", world, asked, among=among).values()) == expected
+    assert list(scores("PodTopologySpread", world, requested, among=among).values()) == expected
 
 
 def test_topology_spread_scores_nodes_without_the_label_lowest() -> None:
@@ -278,8 +287,8 @@ def test_topology_spread_scores_nodes_without_the_label_lowest() -> None:
 def test_topology_spread_system_defaults_score_as_constraints() -> None:
     world = spread(4, 3, 2, 1)
     world.core.workloads.set_service("default", "s", {"foo": ""})
-    found = scores("PodTopologySpread", world, pod("p", labels={"foo": ""}))
-    assert found == {"a": 44, "b": 66, "c": 77, "d": 100}
+    result = scores("PodTopologySpread", world, pod("p", labels={"foo": ""}))
+    assert result == {"a": 44, "b": 66, "c": 77, "d": 100}
 
 
 def test_topology_spread_match_label_keys_separate_revisions() -> None:
@@ -287,7 +296,7 @@ def test_topology_spread_match_label_keys_separate_revisions() -> None:
     world = World(node("a"), node("b"))
     for where, revision in (("a", "1"), ("a", "1"), ("b", "2")):
         world.running(where, pod("old", labels={"foo": "", "revision": revision}))
-    asked = soft_spread_pod(HOST)
-    asked.metadata.labels["revision"] = "2"
-    asked.spec.topologySpreadConstraints[0].matchLabelKeys = ["revision"]
-    assert scores("PodTopologySpread", world, asked) == {"a": 100, "b": 0}
+    requested = soft_spread_pod(HOST)
+    requested.metadata.labels["revision"] = "2"
+    requested.spec.topologySpreadConstraints[0].matchLabelKeys = ["revision"]
+    assert scores("PodTopologySpread", world, requested) == {"a": 100, "b": 0}

@@ -62,8 +62,8 @@ def test_first_error_names_struct_path_and_go_type(group, kind, tree, message):
 @pytest.mark.parametrize("number", ["2.0", "1e1", "2.50"])
 def test_first_error_prints_numbers_as_written(number):
     tree = decode_json_exactly(b'{"spec": {"replicas": ' + number.encode() + b"}}")
-    wanted = f"json: cannot unmarshal number {number} into Go struct field DeploymentSpec.spec.replicas of type int32"
-    assert refusal("apps", "Deployment", tree) == wanted
+    expected = f"json: cannot unmarshal number {number} into Go struct field DeploymentSpec.spec.replicas of type int32"
+    assert refusal("apps", "Deployment", tree) == expected
 
 
 def test_first_error_is_inexact_without_the_text_of_a_number():

@@ -30,7 +30,7 @@ def test_leaf_raises_mismatch_for_another_json_type(kind, value):
 
 
 @pytest.mark.parametrize(
-    ("kind", "value", "kept"),
+    ("kind", "value", "retained"),
     [
         (ScalarKind.INT64, -(2**63), -(2**63)),
         (ScalarKind.NUMBER, 2.0, 2),
@@ -46,8 +46,8 @@ def test_leaf_raises_mismatch_for_another_json_type(kind, value):
         (ScalarKind.RAW, {"a": None}, {"a": None}),
     ],
 )
-def test_leaf_returns_the_canonical_value(kind, value, kept):
-    assert LEAVES[kind](value) == kept
+def test_leaf_returns_the_canonical_value(kind, value, retained):
+    assert LEAVES[kind](value) == retained
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from steersman.schema.openapi_values import validate, validate_value
 
 
 def faults(schema: dict, value: object) -> list[str]:
-    found = validate({"type": "object", "properties": {"spec": schema}}, {"spec": value})
-    return [str(fault.error) for fault in found]
+    errors = validate({"type": "object", "properties": {"spec": schema}}, {"spec": value})
+    return [str(fault.error) for fault in errors]
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ async def test_load_restores_keys_with_their_revisions_and_only_increases_the_re
     dump = store.dump()
     await store.txn([Put("/a/1", b"new"), Put("/a/2", b"")])
     store.load(dump)
-    kept = await store.range("/a/")
-    assert [(kv.key, kv.value, kv.mod_revision) for kv in kept.kvs] == [("/a/1", b"old", 1)]
+    response = await store.range("/a/")
+    assert [(kv.key, kv.value, kv.mod_revision) for kv in response.kvs] == [("/a/1", b"old", 1)]
     assert await store.txn([Put("/a/3", b"")]) > 3
 
 

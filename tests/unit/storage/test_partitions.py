@@ -39,7 +39,7 @@ async def test_watch_follows_the_store_of_its_prefix(stores):
     watch.close()
 
 
-async def test_what_spans_stores_is_refused(stores):
+async def test_transaction_across_stores_is_rejected(stores):
     store, default, events = stores
     for other in (Put(f"{EVENTS}ns/a", b"1"), Delete(f"{EVENTS}ns/a"), Check(f"{EVENTS}ns/a", 0)):
         with pytest.raises(ValueError, match="several stores"):

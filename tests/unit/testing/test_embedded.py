@@ -27,7 +27,7 @@ def deployment(name, replicas=2):
 
 
 def conditions(obj):
-    return {each["type"]: each["status"] for each in obj["status"]["conditions"]}
+    return {condition["type"]: condition["status"] for condition in obj["status"]["conditions"]}
 
 
 @pytest.mark.parametrize("clock", ["real", "virtual"])
@@ -114,7 +114,7 @@ async def test_rewind_ends_watches_with_410_and_controllers_follow():
         await client.create(deployment("other"))
         await cluster.clock.advance(5)
         assert (await client.get(DEPLOYMENTS, "other"))["status"]["readyReplicas"] == 2
-        assert {each["metadata"]["labels"]["app"] for each in await client.list(PODS)} == {"other"}
+        assert {pod["metadata"]["labels"]["app"] for pod in await client.list(PODS)} == {"other"}
 
 
 async def test_client_of_a_user_has_only_its_rights():

@@ -166,7 +166,7 @@ async def stale(server):
 
 async def names_of(server, query=""):
     answer = await raw(server, "GET", MAPS_PATH + query, None)
-    return [each["metadata"]["name"] for each in answer.json()["items"]]
+    return [item["metadata"]["name"] for item in answer.json()["items"]]
 
 
 @pytest.mark.parametrize(

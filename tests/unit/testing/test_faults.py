@@ -12,11 +12,11 @@ STATUS = parse("PUT", "/apis/apps/v1/namespaces/default/deployments/web/status")
 AGENT = "kubelet/1.36 steersman"
 
 
-def faults(*each):
-    made = FaultSet(Random(1))
-    for fields in each:
-        made.add(make_fault(**fields))
-    return made
+def faults(*arguments):
+    fault_set = FaultSet(Random(1))
+    for fields in arguments:
+        fault_set.add(make_fault(**fields))
+    return fault_set
 
 
 @pytest.mark.parametrize(
@@ -48,23 +48,23 @@ def test_fault_matches_groups_and_subresources(resource, is_hit):
 
 
 def test_fault_spares_the_first_requests_and_ends_after_its_times():
-    made = faults({"respond": 500, "after": 2, "times": 1})
-    assert [made.select(PODS, AGENT) is not None for _ in range(5)] == [False, False, True, False, False]
+    new_faults = faults({"respond": 500, "after": 2, "times": 1})
+    assert [new_faults.select(PODS, AGENT) is not None for _ in range(5)] == [False, False, True, False, False]
 
 
 def test_fault_with_probability_is_decided_by_the_dice():
     def hits(seed):
-        made = FaultSet(Random(seed))
-        made.add(make_fault(respond=500, probability=0.5))
-        return [made.select(PODS, AGENT) is not None for _ in range(30)]
+        fault_set = FaultSet(Random(seed))
+        fault_set.add(make_fault(respond=500, probability=0.5))
+        return [fault_set.select(PODS, AGENT) is not None for _ in range(30)]
 
     assert hits(1) == hits(1) != hits(2)
     assert 5 < sum(hits(1)) < 25
 
 
 def test_first_matching_fault_is_applied():
-    made = faults({"respond": 500, "times": 1}, {"respond": 409})
-    assert [made.select(PODS, AGENT).respond for _ in range(2)] == [500, 409]
+    new_faults = faults({"respond": 500, "times": 1}, {"respond": 409})
+    assert [new_faults.select(PODS, AGENT).respond for _ in range(2)] == [500, 409]
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_status_code_may_be_text():
 
 
 def test_leftover_faults_are_reported_with_their_hits():
-    made = faults({"respond": 500, "times": 2, "verb": "create"}, {"respond": 409, "optional": True})
-    made.select(PODS, AGENT)
+    new_faults = faults({"respond": 500, "times": 2, "verb": "create"}, {"respond": 409, "optional": True})
+    new_faults.select(PODS, AGENT)
     with pytest.raises(LeftoverFaults, match="respond 500 to create any resource: 1 hits, expected 2"):
-        made.check_leftover()
-    made.select(PODS, AGENT)
-    made.check_leftover()
+        new_faults.check_leftover()
+    new_faults.select(PODS, AGENT)
+    new_faults.check_leftover()

@@ -29,10 +29,10 @@ async def test_history_has_additions_changes_and_deletions():
     await store.txn([Delete(KEY)])
     await store.txn([Put(KEY, value(x="3"))])
     versions = objects.versions(KEY)
-    assert [(each.type, each.revision) for each in versions] == [
+    assert [(version.type, version.revision) for version in versions] == [
         ("ADDED", 1), ("MODIFIED", 2), ("DELETED", 3), ("ADDED", 4),
     ]  # fmt: skip
-    assert [each.diff for each in versions] == [[], ['data.x: "1" → "2"'], [], []]
+    assert [version.diff for version in versions] == [[], ['data.x: "1" → "2"'], [], []]
     assert objects.diff(2) == ['data.x: "1" → "2"']
 
 
@@ -47,8 +47,8 @@ async def test_history_is_bounded_and_drops_the_oldest(monkeypatch):
     store, objects = await followed()
     for number in range(4):
         await store.txn([Put(KEY, value(x=str(number)))])
-    assert [each.revision for each in objects.versions(KEY)] == [3, 4]
-    assert [each.revision for each in objects.since(0)] == [3, 4]
+    assert [version.revision for version in objects.versions(KEY)] == [3, 4]
+    assert [item.revision for item in objects.since(0)] == [3, 4]
     assert objects.total == 4
 
 

@@ -64,8 +64,8 @@ async def connect(tmp_path):
 
     open_connection.forever = forever
     yield open_connection
-    for each in connections:
-        each.close()
+    for connection in connections:
+        connection.close()
     await server.close()
 
 

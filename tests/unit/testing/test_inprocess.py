@@ -10,9 +10,9 @@ async def test_in_process_server_serves_writes_and_watches():
     async with InProcessAPIServer() as server:
         async with server.open("GET", "/api/v1/namespaces/default/configmaps?watch=1") as watch:
             body = json.dumps({"metadata": {"name": "a"}}).encode()
-            made = await server.request("POST", "/api/v1/namespaces/default/configmaps", body=body)
+            response = await server.request("POST", "/api/v1/namespaces/default/configmaps", body=body)
             event = json.loads(await anext(aiter(watch)))
-        assert (event["type"], event["object"]) == ("ADDED", made.json())
+        assert (event["type"], event["object"]) == ("ADDED", response.json())
 
 
 async def test_in_process_server_ends_all_tasks():

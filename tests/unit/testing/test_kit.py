@@ -79,9 +79,9 @@ def shared() -> Iterator[Cluster]:
 def request(cluster: Cluster, path: str, body: Any = None, method: str = "GET") -> Any:
     headers = {"Authorization": f"Bearer {cluster.token}", "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
-    made = urllib.request.Request(cluster.url + path, data, headers, method=method)
+    new_request = urllib.request.Request(cluster.url + path, data, headers, method=method)
     context = ssl.create_default_context(cafile=str(cluster.ca))
-    with urllib.request.urlopen(made, context=context, timeout=SECONDS) as answer:
+    with urllib.request.urlopen(new_request, context=context, timeout=SECONDS) as answer:
         return json.load(answer)
 
 
@@ -91,7 +91,7 @@ def config_map(name: str) -> str:
 
 def names(cluster: Cluster) -> set[str]:
     listed = request(cluster, "/api/v1/namespaces/default/configmaps")["items"]
-    return {each["metadata"]["name"] for each in listed} - {"kube-root-ca.crt"}
+    return {item["metadata"]["name"] for item in listed} - {"kube-root-ca.crt"}
 
 
 def has_ended(pid: int) -> bool:
@@ -114,7 +114,7 @@ def is_refused(url: str) -> bool:
 def test_new_cluster_has_a_ready_node_and_one_address():
     with Cluster() as cluster:
         [node] = request(cluster, "/api/v1/nodes")["items"]
-        assert {each["type"]: each["status"] for each in node["status"]["conditions"]}["Ready"] == "True"
+        assert {condition["type"]: condition["status"] for condition in node["status"]["conditions"]}["Ready"] == "True"
         created = datetime.fromisoformat(node["metadata"]["creationTimestamp"])
         assert abs(created - cluster.clock.now()) < timedelta(minutes=5)
         service = request(cluster, "/api/v1/namespaces/default/services/kubernetes")
@@ -207,7 +207,7 @@ def test_crashed_cluster_refuses_connections_until_restarted_with_its_objects():
         assert names(cluster) == {"kept"}
 
 
-def test_fork_has_the_state_of_its_origin_and_goes_its_own_way():
+def test_fork_starts_with_the_state_of_its_origin_and_diverges():
     with Cluster(**BARE) as cluster:
         cluster.apply(config_map("common"))
         fork = cluster.fork()
@@ -237,7 +237,7 @@ def test_controllers_work_after_a_rewind():
         cluster.rewind(before)
         with cluster.namespace() as namespace:
             accounts = request(cluster, f"/api/v1/namespaces/{namespace}/serviceaccounts")["items"]
-            assert [each["metadata"]["name"] for each in accounts] == ["default"]
+            assert [account["metadata"]["name"] for account in accounts] == ["default"]
 
 
 def test_apply_establishes_definitions_before_their_objects(shared):
@@ -285,7 +285,7 @@ async def test_coroutines_do_not_block_the_loop(shared):
     with await shared.aio.fork() as cluster:
         await asyncio.gather(cluster.aio.apply(config_map("a")), cluster.aio.apply(config_map("b")))
         async with cluster.client() as client:
-            assert {each["metadata"]["name"] for each in await client.list(MAPS, namespace="default")} == {"a", "b"}
+            assert {item["metadata"]["name"] for item in await client.list(MAPS, namespace="default")} == {"a", "b"}
         with pytest.raises(AttributeError, match="url is no method"):
             _ = cluster.aio.url
 
@@ -307,7 +307,7 @@ def test_deployment_becomes_available_settles_and_has_a_history(clock):
         available = cluster.wait_for("deployment/web", "condition=Available")
         assert available["status"]["readyReplicas"] == 1
         cluster.settle()
-        assert [each["type"] for each in cluster.history("deployment/web")][:2] == ["ADDED", "MODIFIED"]
+        assert [item["type"] for item in cluster.history("deployment/web")][:2] == ["ADDED", "MODIFIED"]
         [created] = cluster.requests(verb="create", resource="replicasets")
         assert created["user_agent"].startswith("kube-controller-manager")
         cluster.assert_no_hot_loop()
@@ -321,7 +321,7 @@ def test_eventually_calls_the_predicate_after_changes(clock):
         def phases():
             pods = request(cluster, "/api/v1/namespaces/default/pods")["items"]
             assert pods
-            return {each["status"]["phase"] for each in pods} == {"Running"}
+            return {pod["status"]["phase"] for pod in pods} == {"Running"}
 
         assert cluster.eventually(phases) is True
 
@@ -494,7 +494,7 @@ def test_template_is_set_up_once_and_forked_by_each_test():
     template.stop()
 
 
-def test_template_that_nobody_uses_starts_no_cluster():
+def test_unused_template_starts_no_cluster():
     template = ClusterTemplate(**BARE)
     template.configure(clock="virtual")
     with template.fork() as cluster:
@@ -516,7 +516,7 @@ def test_manifests_are_text_files_and_folders(tmp_path):
     (tmp_path / "b.yaml").write_text(config_map("b"))
     (tmp_path / "a.json").write_text('{"apiVersion": "v1", "kind": "List", "items": [{"kind": "A"}, {"kind": "B"}]}')
     (tmp_path / "notes.txt").write_text("no manifest")
-    assert [each["kind"] for each in read_manifests(tmp_path)] == ["A", "B", "ConfigMap"]
+    assert [read_manifest["kind"] for read_manifest in read_manifests(tmp_path)] == ["A", "B", "ConfigMap"]
     assert read_manifests({"apiVersion": "v1", "kind": "A"}) == read_manifests([{"apiVersion": "v1", "kind": "A"}])
     assert read_manifests(str(tmp_path / "b.yaml")) == read_manifests(config_map("b"))
 
@@ -613,8 +613,8 @@ def test_virtual_time_waits_for_the_work_of_an_operator_in_another_process():
         )
         cluster.clock.advance(hours=3)
         copies = request(cluster, "/api/v1/namespaces/default/configmaps")["items"]
-        created = [each["metadata"] for each in copies if each["metadata"]["name"].startswith("hourly-")]
-        assert sorted(each["creationTimestamp"][11:] for each in created) == ["01:00:00Z", "02:00:00Z", "03:00:00Z"]
+        created = [copy["metadata"] for copy in copies if copy["metadata"]["name"].startswith("hourly-")]
+        assert sorted(item["creationTimestamp"][11:] for item in created) == ["01:00:00Z", "02:00:00Z", "03:00:00Z"]
 
 
 def test_negative_quiet_time_is_an_error():

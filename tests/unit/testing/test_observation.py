@@ -58,9 +58,9 @@ async def test_history_has_every_version_with_its_writer(server):
     await client.patch(MAPS, "a", {"data": {"x": "2"}})
     await client.delete(MAPS, "a")
     versions = server.history("configmap/a")
-    assert [each.type for each in versions] == ["ADDED", "MODIFIED", "DELETED"]
-    assert [each.user_agent for each in versions] == ["editor/1"] * 3
-    assert [each.field_manager for each in versions] == ["editor", "editor", ""]
+    assert [version.type for version in versions] == ["ADDED", "MODIFIED", "DELETED"]
+    assert [version.user_agent for version in versions] == ["editor/1"] * 3
+    assert [version.field_manager for version in versions] == ["editor", "editor", ""]
     assert versions[1].diff == ['data.x: "1" → "2"']
     assert versions[1].time == "2026-01-01T00:01:00.000Z"
     assert versions[2].object["data"] == {"x": "2"}
@@ -70,9 +70,9 @@ async def test_history_names_the_reconcile_that_wrote_a_version():
     async with EmbeddedCluster(clock="virtual") as cluster:
         await cluster.client().create(deployment("web"))
         await cluster.wait_for("deployment/web", "condition=Available")
-        writers = {each.reconcile for each in cluster.history("deployment/web")}
+        writers = {item.reconcile for item in cluster.history("deployment/web")}
         assert any(
-            each.startswith("deployment-controller default/web (Deployment default/web added") for each in writers
+            writer.startswith("deployment-controller default/web (Deployment default/web added") for writer in writers
         )
 
 
@@ -82,7 +82,7 @@ async def test_history_continues_after_a_restart_and_a_rewind(server):
     await server.client().create(config_map("a", x="1"))
     await server.rewind(snapshot)
     await server.client().create(config_map("a", x="2"))
-    assert [each.object["data"]["x"] for each in server.history("cm/a")] == ["1", "2"]
+    assert [item.object["data"]["x"] for item in server.history("cm/a")] == ["1", "2"]
 
 
 async def test_rights_used_are_the_fewest_rules(server):

@@ -16,15 +16,15 @@ def catalog():
 @pytest.mark.parametrize("text", ["deployment/web", "deployments/web", "deploy/web", "Deployment/web", "deployment.apps/web",
                                   "deployment/default/web"])  # fmt: skip
 def test_reference_names_a_resource_as_kubectl_does(catalog, text):
-    found = read_reference(text, catalog)
-    assert found.key == "/registry/deployments/default/web"
-    assert found.path == "/apis/apps/v1/namespaces/default/deployments/web"
-    assert str(found) == "deployment/web"
+    reference = read_reference(text, catalog)
+    assert reference.key == "/registry/deployments/default/web"
+    assert reference.path == "/apis/apps/v1/namespaces/default/deployments/web"
+    assert str(reference) == "deployment/web"
 
 
 def test_reference_to_a_cluster_scoped_object_has_no_namespace(catalog):
-    found = read_reference("node/node-0", catalog)
-    assert (found.key, found.path) == ("/registry/minions/node-0", "/api/v1/nodes/node-0")
+    reference = read_reference("node/node-0", catalog)
+    assert (reference.key, reference.path) == ("/registry/minions/node-0", "/api/v1/nodes/node-0")
 
 
 def test_core_group_has_precedence(catalog):

@@ -46,14 +46,14 @@ class Pool(Controller):
         metadata = {"namespace": "default", "labels": {"pool": ""}}
         if not self.ignores_lost_answers:
             member = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**metadata, "name": f"member-{number}"}}
-            made = await self.client.create(member)
+            created = await self.client.create(member)
         else:
             member = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**metadata, "generateName": "member-"}}
             try:
-                made = await self.client.create(member)
+                created = await self.client.create(member)
             except ClientError:
-                made = await self.client.create(member)
-        self.own_writes.note("pool", self._maps, made)
+                created = await self.client.create(member)
+        self.own_writes.note("pool", self._maps, created)
 
 
 class CarelessPool(Pool):
@@ -134,7 +134,7 @@ def test_planted_bug_is_found_within_50_seeds_and_reduced():
     assert text.splitlines()[-1].startswith("  lose-answer: create configmaps by test-controller #")
 
 
-def test_test_that_fails_without_faults_says_so():
+def test_failure_without_faults_is_reported_as_such():
     @simulate(seeds=[3], faults=[], **ALONE)
     async def broken(simulation):
         raise RuntimeError("always")

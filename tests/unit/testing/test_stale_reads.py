@@ -12,11 +12,11 @@ LAG = 10.0
 async def times():
     """Commits 5 at 0 s, 6 at 20 s and 7 at 28 s; it is 30 s."""
     clock = FakeClock()
-    made = RevisionTimes(clock)
+    revision_times = RevisionTimes(clock)
     for revision, seconds in ((5, 20.0), (6, 8.0), (7, 2.0)):
-        made.committed(revision)
+        revision_times.committed(revision)
         await clock.advance(seconds)
-    return made
+    return revision_times
 
 
 @pytest.mark.parametrize(

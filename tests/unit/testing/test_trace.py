@@ -27,10 +27,10 @@ def test_agent_pattern_matches_the_beginning():
 
 def test_find_returns_requests_that_match_all_patterns():
     trace = RequestTrace()
-    for each in (record(), record(verb="list", name=""), record(user="jane", code=404)):
-        trace.add(each)
+    for item in (record(), record(verb="list", name=""), record(user="jane", code=404)):
+        trace.add(item)
     assert len(trace.find(resource="pods")) == 3
-    assert [each.code for each in trace.find(verb="get", user="jane")] == [404]
+    assert [item.code for item in trace.find(verb="get", user="jane")] == [404]
     assert trace.find(code=404, user_agent="curl") == []
 
 
@@ -42,6 +42,6 @@ def test_trace_is_bounded_and_drops_the_oldest():
     assert (len(records), records[0].name, trace.total) == (REQUESTS_MAX, "2", REQUESTS_MAX + 2)
 
 
-def test_record_as_text_says_what_happened():
+def test_record_as_text_has_verb_path_and_code():
     assert str(record(code=200)) == "2026-01-01T00:00:00Z 200 get pods default/a by kubectl/1"
     assert str(record(fault="reset")).endswith("no response get pods default/a by kubectl/1 (reset)")

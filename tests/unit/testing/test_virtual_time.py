@@ -63,7 +63,7 @@ async def test_pods_of_a_silent_node_are_evicted_after_their_toleration():
         node = (await client.get(PODS, "web"))["spec"]["nodeName"]
         await cluster.nodes.fail(node)
         await cluster.clock.advance(120)
-        taints = {each["key"] for each in (await client.get(NODES, node))["spec"]["taints"]}
+        taints = {taint["key"] for taint in (await client.get(NODES, node))["spec"]["taints"]}
         assert "node.kubernetes.io/unreachable" in taints
         assert "deletionTimestamp" not in (await client.get(PODS, "web"))["metadata"]
         await cluster.clock.advance(300)

@@ -33,7 +33,7 @@ def test_condition_of_an_object(condition, is_met):
 
 def test_missing_object_is_only_deleted():
     conditions = ("create", "delete", "condition=Ready", ".status.phase")
-    assert [read_condition(each)(None) for each in conditions] == [False, True, False, False]
+    assert [read_condition(condition)(None) for condition in conditions] == [False, True, False, False]
 
 
 def test_condition_of_an_older_generation_does_not_count():

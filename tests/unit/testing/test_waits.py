@@ -103,8 +103,8 @@ async def test_settle_names_requests_in_flight(cluster):
 
 async def test_wait_for_lets_virtual_time_pass(cluster):
     await cluster.client().create(deployment("web"))
-    found = await cluster.wait_for("deployment/web", "condition=Available")
-    assert found["status"]["availableReplicas"] == 2
+    result = await cluster.wait_for("deployment/web", "condition=Available")
+    assert result["status"]["availableReplicas"] == 2
 
 
 async def test_wait_for_fails_with_the_history_of_the_object(cluster):

@@ -17,10 +17,10 @@ def model(name):
 
 def json_names(name):
     """Return JSON names, those of embedded structs included."""
-    found = set()
+    result = set()
     for _, json_name, field_type in _fields(name):
-        found |= {json_name} if json_name else json_names(field_type)
-    return found
+        result |= {json_name} if json_name else json_names(field_type)
+    return result
 
 
 EMBEDDED = {"v1.VolumeSource", "v1.ProbeHandler"}

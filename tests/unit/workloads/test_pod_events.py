@@ -141,10 +141,10 @@ def test_changed_enqueues_the_owner_when_a_pod_becomes_available(world, before, 
 
 
 def test_changed_calls_a_custom_enqueue():
-    heard = []
-    world = World(enqueue=lambda owner, pod: heard.append((key_of(owner), key_of(pod))))
+    received = []
+    world = World(enqueue=lambda owner, pod: received.append((key_of(owner), key_of(pod))))
     assert world.after(Added(pod_of("a"))).queue.keys == []
-    assert heard == [("n/a", "n/p")]
+    assert received == [("n/a", "n/p")]
 
 
 def test_owner_of_matches_name_and_uid(world):

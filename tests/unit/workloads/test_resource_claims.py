@@ -9,8 +9,8 @@ FROM_TEMPLATE = {"name": "dev", "resourceClaimTemplateName": "t"}
 NAMED = {"name": "dev", "resourceClaimName": "c"}
 
 
-def pod(entry=FROM_TEMPLATE, *, made=None):
-    rows = [] if made is None else [{"name": "dev", **({"resourceClaimName": made} if made else {})}]
+def pod(entry=FROM_TEMPLATE, *, obj=None):
+    rows = [] if obj is None else [{"name": "dev", **({"resourceClaimName": obj} if obj else {})}]
     spec = {"containers": [], "resourceClaims": [entry]}
     return msgspec.convert(
         {"metadata": {"name": "p", "uid": "1"}, "spec": spec, "status": {"resourceClaimStatuses": rows}}, Pod
@@ -29,9 +29,9 @@ def claim(*, owner="", reserved_for=("1",), resource="pods", group=""):
 
 def test_claim_names_are_from_spec_or_status():
     assert claim_names(pod(NAMED)) == ["c"]
-    assert claim_names(pod(made="made")) == ["made"]
+    assert claim_names(pod(obj="made")) == ["made"]
     assert claim_name(pod(), entries(pod())[0]) == (False, None)
-    assert claim_name(pod(made=""), entries(pod())[0]) == (True, None)
+    assert claim_name(pod(obj=""), entries(pod())[0]) == (True, None)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_is_pod_is_false_for_other_consumers(of, consumes):
 
 
 @pytest.mark.parametrize(
-    ("found", "of", "uses"),
+    ("obj", "of", "uses"),
     [
         (pod(NAMED), claim(), True),
         (pod(NAMED), claim(reserved_for=["2", "1"]), True),
@@ -51,10 +51,10 @@ def test_is_pod_is_false_for_other_consumers(of, consumes):
         (pod(NAMED), claim(resource="others"), False),
         (pod(NAMED), None, False),
         (pod(), claim(owner="1"), False),
-        (pod(made="c"), claim(owner="1"), True),
-        (pod(made="c"), claim(owner="2"), False),
-        (pod(made=""), claim(owner="1"), False),
+        (pod(obj="c"), claim(owner="1"), True),
+        (pod(obj="c"), claim(owner="2"), False),
+        (pod(obj=""), claim(owner="1"), False),
     ],
 )
-def test_claims_in_use_requires_reservation_and_ownership(found, of, uses):
-    assert list(claims_in_use(found, lambda _: of)) == ([of] if uses else [])
+def test_claims_in_use_requires_reservation_and_ownership(obj, of, uses):
+    assert list(claims_in_use(obj, lambda _: of)) == ([of] if uses else [])

@@ -29,8 +29,8 @@ def cpu_of(*running: Tree, start: tuple[Tree, ...] = (), **rest: Any) -> int:
 def test_pod_requests_sum_containers_or_take_the_largest_init_container() -> None:
     """The example of upstream's ``NodeResourcesFit``: CPU 3, memory 3G."""
     first = [container("2", "1G"), container("2", "3G")]
-    made = pod("p", containers=[container("2", "1G"), container("1", "1G")], initContainers=first)
-    assert pod_requests(made) == {"cpu": 3000, "memory": 3 * 10**9}
+    new_pod = pod("p", containers=[container("2", "1G"), container("1", "1G")], initContainers=first)
+    assert pod_requests(new_pod) == {"cpu": 3000, "memory": 3 * 10**9}
 
 
 @pytest.mark.parametrize(

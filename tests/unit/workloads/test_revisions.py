@@ -53,7 +53,7 @@ def test_data_hash_depends_on_data_and_collisions():
 
 
 @pytest.mark.parametrize(
-    ("revisions", "found", "number", "duplicates"),
+    ("revisions", "obj", "number", "duplicates"),
     [
         ([], None, 1, []),
         ([("a", 4, "2")], None, 5, []),
@@ -63,9 +63,9 @@ def test_data_hash_depends_on_data_and_collisions():
         ([("a", 1, "1"), ("b", 2, "1"), ("c", 3, "2")], "b", 4, ["a"]),
     ],
 )
-def test_find_present_returns_the_newest_equal_revision(revisions, found, number, duplicates):
-    present = find_present([revision(*each) for each in revisions], template_data(template()))
-    assert (present.revision.metadata.name if present.revision else None) == found
+def test_find_present_returns_the_newest_equal_revision(revisions, obj, number, duplicates):
+    present = find_present([revision(*item) for item in revisions], template_data(template()))
+    assert (present.revision.metadata.name if present.revision else None) == obj
     assert present.number == number
     assert [duplicate.metadata.name for duplicate in present.duplicates] == duplicates
 
@@ -75,15 +75,15 @@ def test_new_revision_is_named_after_owner_and_hash():
         {"metadata": {"name": "x" * 250, "namespace": "ns", "uid": "u", "annotations": {"a": "b"}}}, DaemonSet
     )
     reference = controller_reference(owner, api_version="apps/v1", kind="DaemonSet")
-    made = new_revision(owner, template(), controller=reference, number=3, revision_name="abc", hash_label="hash")
-    assert made.metadata.name == f"{'x' * 223}-abc"
-    assert made.metadata.labels == {"v": "1", "hash": "abc"}
-    assert (made.revision, made.metadata.annotations) == (3, {"a": "b"})
-    assert made.metadata.ownerReferences[0].uid == "u"
+    result = new_revision(owner, template(), controller=reference, number=3, revision_name="abc", hash_label="hash")
+    assert result.metadata.name == f"{'x' * 223}-abc"
+    assert result.metadata.labels == {"v": "1", "hash": "abc"}
+    assert (result.revision, result.metadata.annotations) == (3, {"a": "b"})
+    assert result.metadata.ownerReferences[0].uid == "u"
 
 
 def test_superfluous_returns_the_oldest_unused_revisions():
     revisions = [revision("c", 3), revision("a", 1), revision("b", 1, created="2026-01-02T00:00:00Z")]
-    assert [each.metadata.name for each in in_order(revisions)] == ["a", "b", "c"]
-    assert [each.metadata.name for each in superfluous(revisions, keep=1)] == ["a", "b"]
+    assert [item.metadata.name for item in in_order(revisions)] == ["a", "b", "c"]
+    assert [superfluou.metadata.name for superfluou in superfluous(revisions, keep=1)] == ["a", "b"]
     assert superfluous(revisions, keep=5) == []

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 def kind_of(resource: Resource, subresource: str) -> dict[str, str]:
     """Return group, version and kind of the request body."""
-    for known in resource.subresources if subresource else ():
-        if known.name == subresource:
-            group = known.group if known.version else resource.group
-            return {"group": group, "version": known.version or resource.version, "kind": known.kind}
+    for declared in resource.subresources if subresource else ():
+        if declared.name == subresource:
+            group = declared.group if declared.version else resource.group
+            return {"group": group, "version": declared.version or resource.version, "kind": declared.kind}
     return {"group": resource.group, "version": resource.version, "kind": resource.kind}
 
 

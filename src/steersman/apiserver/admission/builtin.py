@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from steersman.apimachinery.names import Dice
     from steersman.apiserver.admission.interface import Plugin
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.generic.registry import Kept
+    from steersman.apiserver.generic.registry import StoredResource
     from steersman.apiserver.generic.watch_cache import WatchCache
 
 
 def default_plugins(
-    stored: Callable[[str], Kept],
+    stored: Callable[[str], StoredResource],
     *,
     authorizer: Authorizer,
     dice: Dice,

@@ -109,7 +109,7 @@ def _of_subject(request: str, part: str) -> list[str]:
     from cryptography import x509  # noqa: PLC0415 — most servers never see a signing request
 
     subject = x509.load_pem_x509_csr(base64.b64decode(request)).subject
-    return [str(each.value) for each in subject.get_attributes_for_oid(getattr(x509.NameOID, part))]
+    return [str(attribute.value) for attribute in subject.get_attributes_for_oid(getattr(x509.NameOID, part))]
 
 
 def may_use_signer(authorizer: Authorizer, user: UserInfo, verb: str, signer: str) -> bool:

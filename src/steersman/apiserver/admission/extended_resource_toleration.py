@@ -39,16 +39,16 @@ class ExtendedResourceToleration(Plugin):
 
 def _extended_resources(spec: Tree) -> set[str]:
     containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    requested = {name for each in containers for name in (each.get("resources") or {}).get("requests") or ()}
+    requested = {name for container in containers for name in (container.get("resources") or {}).get("requests") or ()}
     return {name for name in requested if is_extended(name)}
 
 
 def with_tolerations(tolerations: Sequence[Tree], resources: Sequence[str]) -> list[Tree]:
     """Return the tolerations with one for each resource, replacing those of the same taint."""
-    added = {_identity(each): each for each in map(_toleration_of, resources)}
-    present = {_identity(each) for each in tolerations}
-    replaced = [added.get(_identity(each), each) for each in tolerations]
-    return replaced + [each for identity, each in added.items() if identity not in present]
+    added = {_identity(toleration): toleration for toleration in map(_toleration_of, resources)}
+    present = {_identity(toleration) for toleration in tolerations}
+    replaced = [added.get(_identity(toleration), toleration) for toleration in tolerations]
+    return replaced + [toleration for identity, toleration in added.items() if identity not in present]
 
 
 def _toleration_of(resource: str) -> Tree:

@@ -9,7 +9,7 @@ from steersman.apiserver.admission.interface import Attributes, Operation, Plugi
 from steersman.apiserver.admission.lookups import Lookup
 
 if TYPE_CHECKING:
-    from steersman.apiserver.generic.registry import Kept
+    from steersman.apiserver.generic.registry import StoredResource
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
@@ -37,7 +37,7 @@ class NamespaceAutoProvision(Plugin):
 
     name: ClassVar[str] = "NamespaceAutoProvision"
 
-    def __init__(self, namespaces: Kept) -> None:
+    def __init__(self, namespaces: StoredResource) -> None:
         self._namespaces: Final = namespaces
         self._names: Final = Lookup(namespaces.cache, _name)
 

@@ -48,7 +48,7 @@ def _is_forbidden(key: str) -> bool:
 
 
 def _is_within(domain: str, of: Iterable[str]) -> bool:
-    return any(domain == each or domain.endswith(f".{each}") for each in of)
+    return any(domain == parent or domain.endswith(f".{parent}") for parent in of)
 
 
 def _labels(node: Tree | None) -> dict[str, str]:

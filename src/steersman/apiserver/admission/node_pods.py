@@ -45,13 +45,13 @@ def check_mirror_pod(node: str, attributes: Attributes, pod: Tree) -> None:
     """Raise 403 if the pod references other objects, which would let the kubelet read them."""
     spec = pod["spec"]
     volumes = spec.get("volumes") or ()
-    projected = [part for each in volumes for part in (each.get("projected") or {}).get("sources") or ()]
+    projected = [part for volume in volumes for part in (volume.get("projected") or {}).get("sources") or ()]
     mentioned = {
         "a service account": bool(spec.get("serviceAccountName")),
         "secrets": any(True for _ in secret_names(spec)),
         "configmaps": any(config_map_names(spec)),
         "clustertrustbundles": any(part.get("clusterTrustBundle") is not None for part in projected),
-        "persistentvolumeclaims": any(each.get("persistentVolumeClaim") is not None for each in volumes),
+        "persistentvolumeclaims": any(volume.get("persistentVolumeClaim") is not None for volume in volumes),
         "resourceclaims": bool(spec.get("resourceClaims")),
     }
     for kind, is_mentioned in mentioned.items():

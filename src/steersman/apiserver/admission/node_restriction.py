@@ -96,9 +96,9 @@ class NodeRestriction(Plugin):
             cached_node = await self._nodes.get(node)
             if cached_node is None:
                 raise not_found("nodes", node)
-            known = cached_node["metadata"]["uid"]
-            if uid != known:
-                raise attributes.forbidden(f"node {node} UID mismatch: expected {uid} got {known}")
+            cached_uid = cached_node["metadata"]["uid"]
+            if uid != cached_uid:
+                raise attributes.forbidden(f"node {node} UID mismatch: expected {uid} got {cached_uid}")
             check_mirror_pod(node, attributes, attributes.object)
         else:
             raise attributes.forbidden(

@@ -86,9 +86,13 @@ class Priority(Plugin):
 
     def _default_of(self, classes: Sequence[_Class]) -> _Class:
         """Return the default class with the lowest value (a race can create two)."""
-        known, default = self._known_default
-        if classes is not known:
-            default = min((each for each in classes if each.is_default), key=lambda each: each.value, default=_NO_CLASS)
+        cached_classes, default = self._known_default
+        if classes is not cached_classes:
+            default = min(
+                (priority_class for priority_class in classes if priority_class.is_default),
+                key=lambda priority_class: priority_class.value,
+                default=_NO_CLASS,
+            )
             self._known_default = classes, default
         return default
 

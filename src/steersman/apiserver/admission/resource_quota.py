@@ -24,7 +24,7 @@ from steersman.schema.loader import struct_for
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
-    from steersman.apiserver.generic.registry import Kept
+    from steersman.apiserver.generic.registry import StoredResource
     from steersman.schema.resources import Resource
 
 
@@ -42,7 +42,7 @@ class ResourceQuota(Plugin):
 
     name: ClassVar[str] = "ResourceQuota"
 
-    def __init__(self, quotas: Kept) -> None:
+    def __init__(self, quotas: StoredResource) -> None:
         self._quotas: Final = Lookup(quotas.cache, whole)
         self._objects: Final = quotas.objects
         self._struct: Final = struct_for("", "v1", "ResourceQuota")

@@ -80,15 +80,15 @@ def namespace_object(namespace: Tree | None) -> Tree | None:
     return {"metadata": shown, "spec": namespace.get("spec") or {}, "status": namespace.get("status") or {}}
 
 
-def authorizer_variables(attributes: Attributes, asked: Authorizer) -> Tree:
+def authorizer_variables(attributes: Attributes, checker: Authorizer) -> Tree:
     """Return the values of ``authorizer`` and ``authorizer.requestResource``; identical checks are evaluated once."""
     answers: dict[CheckAttributes, CheckDecision] = {}
 
     def ask(query: CheckAttributes) -> CheckDecision:
-        known = answers.get(query)
-        if known is None:
-            known = answers[query] = _ask(query, attributes.user, asked)
-        return known
+        decision = answers.get(query)
+        if decision is None:
+            decision = answers[query] = _ask(query, attributes.user, checker)
+        return decision
 
     resource = attributes.resource
     query = CheckAttributes(
@@ -101,7 +101,7 @@ def authorizer_variables(attributes: Attributes, asked: Authorizer) -> Tree:
     return {"authorizer": authorizer(ask), "authorizer.requestResource": request_resource(ask, query)}
 
 
-def _ask(query: CheckAttributes, user: UserInfo, asked: Authorizer) -> CheckDecision:
+def _ask(query: CheckAttributes, user: UserInfo, checker: Authorizer) -> CheckDecision:
     if query.service_account is not None:
         namespace, name = query.service_account
         groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
@@ -120,5 +120,5 @@ def _ask(query: CheckAttributes, user: UserInfo, asked: Authorizer) -> CheckDeci
             name=query.name,
             subresource=query.subresource,
         )
-    decision = on_loop(asked.authorize, user, info)
+    decision = on_loop(checker.authorize, user, info)
     return CheckDecision(decision.allowed, decision.reason)

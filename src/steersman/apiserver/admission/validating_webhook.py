@@ -52,11 +52,11 @@ class ValidatingAdmissionWebhook(Plugin):
 
     async def _dispatch(self, candidates: Sequence[Candidate], attributes: Attributes) -> None:
         caller = self._caller
-        known: dict[str, Tree] = {}
+        variables_by_version: dict[str, Tree] = {}
         matching = [
             (webhook, matched)
             for webhook, matched in candidates
-            if await caller.matches(webhook, matched, attributes, known)
+            if await caller.matches(webhook, matched, attributes, variables_by_version)
         ]
         #: In order of completion.
         errors: list[StatusError] = []

@@ -121,11 +121,15 @@ class WebhookCaller:
         return self.cached_candidates(attributes) or ()
 
     async def matches(
-        self, webhook: Webhook, matched: Resource, attributes: Attributes, known: dict[str, Tree] | None = None
+        self,
+        webhook: Webhook,
+        matched: Resource,
+        attributes: Attributes,
+        variables_by_version: dict[str, Tree] | None = None,
     ) -> bool:
         """Evaluate selectors and match conditions. Raises 403 for an error in a condition, 404 without the namespace.
 
-        ``known``: variables of match conditions by the API version of ``matched``, kept while the object is the same.
+        ``variables_by_version``: variables of match conditions by the API version of ``matched``, kept while the object is the same.
         """
         sources = self.services.sources
         if not selects_object(webhook.objects, attributes):
@@ -136,11 +140,11 @@ class WebhookCaller:
             return True
         from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415 — loads CEL
 
-        variables = None if known is None else known.get(matched.api_version)
+        variables = None if variables_by_version is None else variables_by_version.get(matched.api_version)
         if variables is None:
             variables = await variables_of(attributes, matched, sources)
-            if known is not None:
-                known[matched.api_version] = variables
+            if variables_by_version is not None:
+                variables_by_version[matched.api_version] = variables
         operation = attributes.operation.value
         try:
             if await with_allowance(webhook.holds, variables):

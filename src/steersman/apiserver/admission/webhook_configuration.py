@@ -49,7 +49,7 @@ class Webhook:
         self.match_conditions: Final[Sequence[Tree]] = tree.get("matchConditions") or ()
         versions = tree.get("admissionReviewVersions") or ()
         #: First version in ``admissionReviewVersions`` that this server supports; empty without one.
-        self.review_version: Final[str] = next((each for each in versions if each in REVIEW_VERSIONS), "")
+        self.review_version: Final[str] = next((version for version in versions if version in REVIEW_VERSIONS), "")
         self._failure_policy: Final = tree.get("failurePolicy")
         self._client_config: Final[Tree] = tree.get("clientConfig") or {}
         self._target: Target | None = None
@@ -85,7 +85,9 @@ class Webhook:
 def webhooks_of(configuration: Tree) -> tuple[Webhook, ...]:
     """Return the webhooks of a configuration object, in its order."""
     name: str = configuration["metadata"]["name"]
-    return tuple(Webhook(name, position, each) for position, each in enumerate(configuration.get("webhooks") or ()))
+    return tuple(
+        Webhook(name, position, webhook) for position, webhook in enumerate(configuration.get("webhooks") or ())
+    )
 
 
 #: A webhook, and the resource in the version in which it gets the object.
@@ -137,9 +139,9 @@ class WebhookIndex:
         new, old = _label_set(attributes.object), _label_set(attributes.old_object)
         # The candidates live as long as the index remembers them.
         key = (id(candidates), attributes.namespace, new, old)
-        known = self._exclusions.get(key)
-        if known is not None and known[0] is namespace:
-            return known[1]
+        cached = self._exclusions.get(key)
+        if cached is not None and cached[0] is namespace:
+            return cached[1]
         result = all(_is_excluded(webhook, attributes, namespace) for webhook, _ in candidates)
         if len(new) + len(old) <= _LABELS_MAX:
             if len(self._exclusions) >= _KEYS_MAX:

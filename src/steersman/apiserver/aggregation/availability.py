@@ -89,4 +89,4 @@ def plan_status(api_service: Tree, availability: Availability, *, now: str) -> T
     if condition == old:
         return None
     rest = (api_service.get("status") or {}).get("conditions") or ()
-    return {"conditions": [*(each for each in rest if each.get("type") != "Available"), condition]}
+    return {"conditions": [*(existing for existing in rest if existing.get("type") != "Available"), condition]}

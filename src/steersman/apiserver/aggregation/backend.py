@@ -165,8 +165,10 @@ class Backend:
             answer.close()
         if len(body) > size_max:
             raise DialError(f"the answer has more than {size_max} bytes")
-        found = dict(reversed(answer.headers))
-        return BackendAnswer(answer.code, body, found.get(b"content-type", b""), found.get(b"etag", b""))
+        header_values = dict(reversed(answer.headers))
+        return BackendAnswer(
+            answer.code, body, header_values.get(b"content-type", b""), header_values.get(b"etag", b"")
+        )
 
     def close(self) -> None:
         """Close idle connections; requests in flight end on theirs."""

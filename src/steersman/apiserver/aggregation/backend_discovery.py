@@ -68,15 +68,15 @@ def resources_in(document: Tree, group: str, version: str) -> tuple[Tree, ...] |
     for item in _objects(document.get("items")):
         metadata = item.get("metadata")
         if isinstance(metadata, dict) and metadata.get("name") == group:
-            for each in _objects(item.get("versions")):
-                if each.get("version") == version:
-                    return _checked(_objects(each.get("resources")))
+            for entry in _objects(item.get("versions")):
+                if entry.get("version") == version:
+                    return _checked(_objects(entry.get("resources")))
     return None
 
 
 def _checked(rows: list[Tree]) -> tuple[Tree, ...]:
     try:
-        return tuple(msgspec.to_builtins(each) for each in msgspec.convert(rows, list[_Resource]))
+        return tuple(msgspec.to_builtins(resource) for resource in msgspec.convert(rows, list[_Resource]))
     except msgspec.ValidationError as error:
         raise DiscoveryError(f"the discovery document has resources that cannot be decoded: {error}") from error
 
@@ -124,8 +124,8 @@ def _scope(resource: Tree) -> str:
 
 
 def _objects(value: Any) -> list[Tree]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _texts(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

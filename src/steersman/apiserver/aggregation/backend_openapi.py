@@ -117,27 +117,27 @@ class AggregatedDocuments:
     def urls(self) -> Mapping[str, str]:
         """Return the addresses of version 3 documents, by path below ``/openapi/v3/``."""
         urls = {}
-        for backend, each in self._aggregator.documents():
+        for backend, document in self._aggregator.documents():
             path = backend.spec.path.removeprefix("/")
-            if each.url:
-                urls[path] = each.url
-            elif each.converted is not None:
-                urls[path] = document_address(path, each.converted.etag)
+            if document.url:
+                urls[path] = document.url
+            elif document.converted is not None:
+                urls[path] = document_address(path, document.converted.etag)
         return urls
 
     def document(self, path: str) -> Document | None:
         """Return the converted document of a backend that serves version 2 only."""
         documents = self._aggregator.documents()
-        return next((each.converted for backend, each in documents if backend.spec.path == f"/{path}"), None)
+        return next((openapi.converted for backend, openapi in documents if backend.spec.path == f"/{path}"), None)
 
     def swaggers(self) -> tuple[RemoteSwagger, ...]:
         """Return the parts of version 2, ordered by group version."""
-        documents = sorted(self._aggregator.documents(), key=lambda each: each[0].spec.path)
-        return tuple(each.swagger for _, each in documents if each.swagger is not None)
+        documents = sorted(self._aggregator.documents(), key=lambda pair: pair[0].spec.path)
+        return tuple(document.swagger for _, document in documents if document.swagger is not None)
 
     async def serve(self, request: Request, path: str) -> Response | None:
         """Forward a request for a version 3 document; None if no backend has it."""
-        for backend, each in self._aggregator.documents():
-            if each.url and backend.spec.path == f"/{path}":
+        for backend, document in self._aggregator.documents():
+            if document.url and backend.spec.path == f"/{path}":
                 return await self._aggregator.serve(request, backend)
         return None

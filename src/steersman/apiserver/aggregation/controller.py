@@ -189,9 +189,9 @@ class Aggregator:
             watched = self._watched[name] = _Watched(backend)
             watched.task = self._tasks.start(f"checks of APIService {name}", self._check_forever(name, watched))
             self._follow_services()
-        backend, given = watched.backend, api_service["spec"]
-        backend.group_priority = given.get("groupPriorityMinimum") or 0
-        backend.version_priority = given.get("versionPriority") or 0
+        backend, fields = watched.backend, api_service["spec"]
+        backend.group_priority = fields.get("groupPriorityMinimum") or 0
+        backend.version_priority = fields.get("versionPriority") or 0
         backend.is_available = availability.is_available(api_service)
 
     def _forget(self, name: str) -> None:
@@ -205,8 +205,8 @@ class Aggregator:
     def _publish(self) -> None:
         """Update requests' backends and discovery."""
         backends = [watched.backend for watched in self._watched.values()]
-        self._backends = {(each.spec.group, each.spec.version): each for each in backends}
-        self._catalog.set_remote(each.remote_version() for each in backends)
+        self._backends = {(backend.spec.group, backend.spec.version): backend for backend in backends}
+        self._catalog.set_remote(backend.remote_version() for backend in backends)
 
     def _follow_services(self) -> None:
         if not self._is_following_services:
@@ -275,7 +275,9 @@ class Aggregator:
             return availability.failed_discovery(str(error))
         if len(locations) > PROBES_MAX:
             locations = self._dice.sample(locations, PROBES_MAX)
-        probes = [asyncio.create_task(self._probe_one(backend, each), name="probe of a backend") for each in locations]
+        probes = [
+            asyncio.create_task(self._probe_one(backend, location), name="probe of a backend") for location in locations
+        ]
         failure = ""
         try:
             for probe in asyncio.as_completed(probes):
@@ -283,8 +285,8 @@ class Aggregator:
                 if not failure:
                     return PASSED
         finally:
-            for each in probes:
-                each.cancel()
+            for probe in probes:
+                probe.cancel()
         return availability.failed_discovery(failure)
 
     async def _probe_one(self, backend: Backend, location: Location) -> str:
@@ -321,9 +323,9 @@ class Aggregator:
         answer = await backend.get(location, "/apis", accept=backend_discovery.ACCEPT, size_max=_DOCUMENT_BYTES_MAX)
         if answer.code == 200 and b"as=APIGroupDiscoveryList" in answer.content_type:
             document = backend_discovery.read_document(answer.body, "APIGroupDiscoveryList")
-            found = backend_discovery.resources_in(document, spec.group, spec.version)
-            if found is not None:
-                return found
+            resources = backend_discovery.resources_in(document, spec.group, spec.version)
+            if resources is not None:
+                return resources
         answer = await backend.get(location, spec.path, size_max=_DOCUMENT_BYTES_MAX)
         if answer.code != 200:
             raise backend_discovery.DiscoveryError(f"{spec.path}: status {answer.code}")

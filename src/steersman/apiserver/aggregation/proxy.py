@@ -109,10 +109,12 @@ class AggregatorProxy:
         return response
 
     def _headers(self, request: Request) -> Headers:
-        kept = [each for each in without_remote_user(forwarded_headers(request)) if each[0] not in _NOT_FORWARDED]
+        forwarded = [
+            header for header in without_remote_user(forwarded_headers(request)) if header[0] not in _NOT_FORWARDED
+        ]
         via = ", ".join([*request.header_all(b"via"), f"1.1 {self._pseudonym}"])
         return [
-            *kept,
+            *forwarded,
             *remote_user_headers(request.user),
             (b"via", via.encode("latin-1")),
             (b"audit-id", request.audit_id.encode("latin-1")),
@@ -126,7 +128,7 @@ def plain(code: int, text: str) -> Response:
 
 
 def _without_own(response: Response) -> Response:
-    response.headers = [each for each in response.headers if each[0] != b"audit-id"]
+    response.headers = [header for header in response.headers if header[0] != b"audit-id"]
     return response
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from steersman.apimachinery.trees import Tree
-    from steersman.apiserver.generic.registry import Kept, Registry
+    from steersman.apiserver.generic.registry import Registry, StoredResource
 
 SERVICE_NAME_LABEL: Final = "kubernetes.io/service-name"
 
@@ -48,12 +48,12 @@ class ServiceResolver:
         self._registry = registry
 
     @property
-    def services(self) -> Kept:
+    def services(self) -> StoredResource:
         """Services, with their cache."""
         return self._registry.stored("services")
 
     @property
-    def slices(self) -> Kept:
+    def slices(self) -> StoredResource:
         """EndpointSlices, with their cache."""
         return self._registry.stored("endpointslices.discovery.k8s.io")
 
@@ -80,7 +80,11 @@ class ServiceResolver:
         cache = self.slices.cache
         entry = self.services.cache.get(self.services.cache.key(namespace, name))
         slices = cache.snapshot(cache.scope(namespace))
-        revisions = [each.revision for each in slices if each.labels.get(SERVICE_NAME_LABEL) == name]
+        revisions = [
+            endpoint_slice.revision
+            for endpoint_slice in slices
+            if endpoint_slice.labels.get(SERVICE_NAME_LABEL) == name
+        ]
         return (0 if entry is None else entry.revision, *revisions)
 
     def resolve(self, namespace: str, name: str, port: int, *, scheme: str = "https") -> Sequence[Location]:
@@ -95,6 +99,8 @@ class ServiceResolver:
             port=port,
         )
         return [
-            Location(each.host, str(each.port), scheme=scheme, way=kubelet_proxy_location(nodes, each.node_name))
-            for each in endpoints
+            Location(
+                endpoint.host, str(endpoint.port), scheme=scheme, way=kubelet_proxy_location(nodes, endpoint.node_name)
+            )
+            for endpoint in endpoints
         ]

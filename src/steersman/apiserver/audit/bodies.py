@@ -103,8 +103,8 @@ def without_managed_fields(raw: msgspec.Raw) -> Any:
     if not isinstance(tree, dict):
         return tree
     items = tree.get("items")
-    for each in [tree, *(items if isinstance(items, list) else ())]:
-        metadata = each.get("metadata") if isinstance(each, dict) else None
+    for obj in [tree, *(items if isinstance(items, list) else ())]:
+        metadata = obj.get("metadata") if isinstance(obj, dict) else None
         if isinstance(metadata, dict):
             metadata.pop("managedFields", None)
     return tree

@@ -65,9 +65,9 @@ class Union:
         return ANONYMOUS_USER if self._anonymous else None
 
     def _with_group(self, user: UserInfo) -> UserInfo:
-        known = self._known.get(id(user))
-        if known is None:
+        cached = self._known.get(id(user))
+        if cached is None:
             if len(self._known) >= _KNOWN_MAX:
                 self._known.clear()
-            known = self._known[id(user)] = (user, with_authenticated_group(user))
-        return known[1]
+            cached = self._known[id(user)] = (user, with_authenticated_group(user))
+        return cached[1]

@@ -80,7 +80,7 @@ MODES: tuple[Mode, ...] = (
     Mode("arbitrary-node", _arbitrary_node),
     Mode("serviceaccount", _service_account),
     Mode("user-info", _user_info),
-    Mode("", lambda _wanted, _caller: True),
+    Mode("", lambda _requested, _caller: True),
 )
 
 

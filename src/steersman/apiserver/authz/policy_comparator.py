@@ -38,7 +38,7 @@ def uncovered(held: Sequence[PolicyRule], requested: Iterable[PolicyRule]) -> li
     ``_COMBINATIONS_MAX`` counts as not covered.
     """
     index = _Held(held)
-    return list(islice((each for rule in requested for each in _uncovered(index, rule)), _UNCOVERED_MAX))
+    return list(islice((subrule for rule in requested for subrule in _uncovered(index, rule)), _UNCOVERED_MAX))
 
 
 class _Held:
@@ -95,10 +95,10 @@ class _Held:
         if len(positions) <= _SMALL_SET:
             return self._set(positions)
         key = (id(table), value)
-        known = self._large.get(key)
-        if known is None:
-            known = self._large[key] = self._set(positions)
-        return known
+        cached = self._large.get(key)
+        if cached is None:
+            cached = self._large[key] = self._set(positions)
+        return cached
 
     def _set(self, positions: Iterable[int]) -> int:
         bits = bytearray(self._size_bytes)

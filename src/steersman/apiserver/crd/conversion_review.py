@@ -97,9 +97,9 @@ def verified(source: Tree, converted: Any, *, api_version: str) -> Tree:
         metadata = converted["metadata"]
     before = source.get("metadata") or {}
     for field, name in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):
-        expected, found = before.get(field) or "", metadata.get(field) if isinstance(metadata, dict) else None
-        if (found or "") != expected:
-            raise InvalidObjectError(f"must have the same {name}: {expected} != {found or ''}")
+        expected, converted_value = before.get(field) or "", metadata.get(field) if isinstance(metadata, dict) else None
+        if (converted_value or "") != expected:
+            raise InvalidObjectError(f"must have the same {name}: {expected} != {converted_value or ''}")
     return {**converted, "metadata": _restored_metadata(before, converted)}
 
 

@@ -68,7 +68,7 @@ class ConversionWebhook:
         self._client_config: Final[Tree] = webhook.get("clientConfig") or {}
         versions = webhook.get("conversionReviewVersions") or ()
         #: The first version of the definition that this server knows; empty if there is none.
-        self._review_version: Final[str] = next((each for each in versions if each in REVIEW_VERSIONS), "")
+        self._review_version: Final[str] = next((version for version in versions if version in REVIEW_VERSIONS), "")
         self._services: Final = services
 
     async def convert(self, objects: Sequence[Tree], target: CustomVersion) -> list[Tree]:

@@ -152,12 +152,12 @@ def _has_defaults(schema: Any) -> bool:
 
 
 def _subresources(kind: str, group: str, version: str, subresources: Tree) -> tuple[Subresource, ...]:
-    found = []
+    declared = []
     if "status" in subresources:
-        found.append(Subresource("status", kind, _SUBRESOURCE_VERBS, group, version))
+        declared.append(Subresource("status", kind, _SUBRESOURCE_VERBS, group, version))
     if "scale" in subresources:
-        found.append(Subresource("scale", "Scale", _SUBRESOURCE_VERBS, "autoscaling", "v1"))
-    return tuple(found)
+        declared.append(Subresource("scale", "Scale", _SUBRESOURCE_VERBS, "autoscaling", "v1"))
+    return tuple(declared)
 
 
 def _deprecation(version: Tree, group: str, kind: str) -> str:

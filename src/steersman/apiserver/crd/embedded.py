@@ -25,24 +25,24 @@ _SOME_NAME: Final = "fakename"
 
 def type_embedded(shape: Shape, value: Any) -> None:
     """Coerce type and metadata of embedded objects as Go's types do. Raises DecodeError for values of the wrong type."""
-    for place, found in _embedded(shape, value, None):
+    for place, embedded in _embedded(shape, value, None):
         for name in ("apiVersion", "kind"):
-            if name in found and not isinstance(found[name], str):
-                raise DecodeError(str(field.invalid(place.child(name), found[name], "must be a string")))
-        if "metadata" not in found:
+            if name in embedded and not isinstance(embedded[name], str):
+                raise DecodeError(str(field.invalid(place.child(name), embedded[name], "must be a string")))
+        if "metadata" not in embedded:
             continue
         try:
-            found["metadata"] = decode(struct(OBJECT_META), found["metadata"] or {}).tree
+            embedded["metadata"] = decode(struct(OBJECT_META), embedded["metadata"] or {}).tree
         except DecodeError as error:
-            raise DecodeError(str(field.invalid(place.child("metadata"), found["metadata"], str(error)))) from None
+            raise DecodeError(str(field.invalid(place.child("metadata"), embedded["metadata"], str(error)))) from None
 
 
 def validate_embedded(shape: Shape, value: Any) -> Iterator[FieldError]:
     """Yield the errors of type and metadata of embedded objects."""
-    for place, found in _embedded(shape, value, None):
-        api_version, kind = found.get("apiVersion", ""), found.get("kind", "")
+    for place, embedded in _embedded(shape, value, None):
+        api_version, kind = embedded.get("apiVersion", ""), embedded.get("kind", "")
         for name, text in (("apiVersion", api_version), ("kind", kind)):
-            if name not in found:
+            if name not in embedded:
                 yield field.required(place.child(name))
             elif not text:
                 yield field.invalid(place.child(name), text, "must not be empty")
@@ -52,8 +52,8 @@ def validate_embedded(shape: Shape, value: Any) -> Iterator[FieldError]:
         if kind and (faults := names.check_dns1035_label(kind.lower())):
             detail = f"may have mixed case, but should otherwise match: {','.join(faults)}"
             yield field.invalid(place.child("kind"), kind, detail)
-        if "metadata" in found:
-            metadata = {"name": _SOME_NAME, **found["metadata"]}
+        if "metadata" in embedded:
+            metadata = {"name": _SOME_NAME, **embedded["metadata"]}
             yield from validate_object_meta(
                 metadata,
                 namespaced=bool(metadata.get("namespace")),

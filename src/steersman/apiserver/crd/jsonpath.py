@@ -68,24 +68,24 @@ def _evaluate(node: Node, values: list[Any]) -> list[Any]:
         case Recursive():
             return _descend(values)
         case Union(paths):
-            return [found for path in paths for found in _walk(path, values)]
+            return [result for path in paths for result in _walk(path, values)]
         case Literal(value):
             return [value] if isinstance(value, str) else [value] * len(values)
         case Identifier(name):
             raise JSONPathError(f"unrecognized identifier {name}")
 
 
-def _items(wanted: Slice, value: Any) -> Sequence[Any]:
+def _items(subscript: Slice, value: Any) -> Sequence[Any]:
     if not isinstance(value, list):
         raise JSONPathError("value is not array or slice")
     length = len(value)
-    start = wanted.start or 0
-    if wanted.is_index:
+    start = subscript.start or 0
+    if subscript.is_index:
         end = start + 1
         if start < 0:
             end += length
     else:
-        end = length if wanted.end is None else wanted.end
+        end = length if subscript.end is None else subscript.end
         if end < 0:
             end += length
     if start < 0:
@@ -96,9 +96,9 @@ def _items(wanted: Slice, value: Any) -> Sequence[Any]:
         raise JSONPathError(f"array index out of bounds: index {start}, length {length}")
     if start > end:
         raise JSONPathError(f"starting index {start} is greater than ending index {end}")
-    if wanted.step is not None and wanted.step <= 0:
+    if subscript.step is not None and subscript.step <= 0:
         raise JSONPathError("step must be > 0")
-    return value[start : end : wanted.step or 1]
+    return value[start : end : subscript.step or 1]
 
 
 def _children(value: Any) -> list[Any]:
@@ -112,15 +112,15 @@ def _children(value: Any) -> list[Any]:
 
 def _descend(values: list[Any]) -> list[Any]:
     """Return the values that have children, each followed by those below it."""
-    found: list[Any] = []
+    descendants: list[Any] = []
     pending = values[::-1]
     while pending:
         value = pending.pop()
         children = _children(value)
         if children:
-            found.append(value)
+            descendants.append(value)
             pending += reversed(children)
-    return found
+    return descendants
 
 
 def _filtered(node: Filter, value: Any) -> list[Any]:

@@ -45,8 +45,8 @@ def plan_status(definition: Tree, others: Iterable[Tree], *, now: str) -> Tree |
         approval, why = approval_of(definition)
         approved = "True" if approval is Approval.APPROVED else "False"
         set_condition(conditions, "KubernetesAPIApprovalPolicyConformant", approved, approval.value, why, now=now)
-    wanted = status | {"acceptedNames": accepted, "conditions": conditions}
-    return None if wanted == definition.get("status") else wanted
+    new_status = status | {"acceptedNames": accepted, "conditions": conditions}
+    return None if new_status == definition.get("status") else new_status
 
 
 class Ending(Enum):
@@ -74,7 +74,7 @@ def with_ending(definition: Tree, ending: Ending, *, now: str) -> Tree:
 
 def _accept(definition: Tree, others: Iterable[Tree]) -> tuple[Tree, tuple[str, str] | None]:
     """Return the accepted names, and reason and message of the last conflict. Accepted names stay accepted."""
-    wanted = definition["spec"]["names"]
+    spec_names = definition["spec"]["names"]
     accepted: Tree = {**((definition.get("status") or {}).get("acceptedNames") or {"plural": "", "kind": ""})}
     resources: set[str] = set()
     kinds: set[str] = set()
@@ -85,16 +85,16 @@ def _accept(definition: Tree, others: Iterable[Tree]) -> tuple[Tree, tuple[str, 
     conflict: tuple[str, str] | None = None
     fields = ("plural", "singular", "shortNames", "kind", "listKind")
     for field, taken in zip(fields, (resources, resources, resources, kinds, kinds), strict=True):
-        asked, known = (_names(where.get(field)) for where in (wanted, accepted))
-        clashing = [f"{quote(name)} is already in use" for name in asked if name in taken and name not in known]
+        requested, current = (_names(where.get(field)) for where in (spec_names, accepted))
+        clashing = [f"{quote(name)} is already in use" for name in requested if name in taken and name not in current]
         if clashing:
             message = clashing[0] if len(clashing) == 1 else f"[{', '.join(clashing)}]"
             conflict = f"{field[0].upper()}{field[1:]}Conflict", message
         elif field == "shortNames":
-            _put(accepted, field, asked)
-        elif asked:
-            accepted[field] = asked[0]
-    _put(accepted, "categories", wanted.get("categories") or [])
+            _put(accepted, field, requested)
+        elif requested:
+            accepted[field] = requested[0]
+    _put(accepted, "categories", spec_names.get("categories") or [])
     return accepted, conflict
 
 

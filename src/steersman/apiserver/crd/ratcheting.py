@@ -55,8 +55,8 @@ def _unchanged(schema: Tree, value: Any, old: Any, path: str) -> Iterator[str]:
 def _schema_of(schema: Tree, name: str) -> Tree | None:
     """Return the schema of a field; None if unspecified."""
     others = schema.get("additionalProperties")
-    found = (schema.get("properties") or {}).get(name, others)
-    return found if isinstance(found, dict) else None
+    subschema = (schema.get("properties") or {}).get(name, others)
+    return subschema if isinstance(subschema, dict) else None
 
 
 def _partners(schema: Tree, items: list[Any], old: list[Any]) -> list[Any]:
@@ -67,8 +67,8 @@ def _partners(schema: Tree, items: list[Any], old: list[Any]) -> list[Any]:
     if schema.get(_LIST_TYPE) != "map":
         return [None] * len(items)
     keys = schema.get("x-kubernetes-list-map-keys") or ()
-    known = {_key(item, keys): item for item in old}
-    return [known.get(_key(item, keys)) for item in items]
+    old_by_key = {_key(item, keys): item for item in old}
+    return [old_by_key.get(_key(item, keys)) for item in items]
 
 
 def _key(item: Any, keys: Sequence[str]) -> str:

@@ -65,7 +65,7 @@ def _look_up(path: str, obj: Tree, kind: str, shown: str) -> tuple[Any, str]:
     return (value, "") if type(value).__name__ == kind else (None, _misfit(steps, value, shown))
 
 
-def _misfit(steps: list[str], value: Any, wanted: str) -> str:
-    found = _GO_TYPES.get(type(value).__name__, "<nil>")
+def _misfit(steps: list[str], value: Any, expected: str) -> str:
+    actual = _GO_TYPES.get(type(value).__name__, "<nil>")
     text = "<nil>" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-    return f".{'.'.join(steps)} accessor error: {text} is of the type {found}, expected {wanted}"
+    return f".{'.'.join(steps)} accessor error: {text} is of the type {actual}, expected {expected}"

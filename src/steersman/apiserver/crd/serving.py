@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.crd.lazy_schema import LazySchema
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.generic.entry import Entry
-    from steersman.apiserver.generic.registry import Kept, Registry
+    from steersman.apiserver.generic.registry import Registry, StoredResource
     from steersman.asynckit.clock import Clock
     from steersman.schema.resources import Resource
 
@@ -87,14 +87,14 @@ class _Custom:
         self,
         source: bytes,
         definition: _StoredDefinition,
-        kept: Kept,
+        storage: StoredResource,
         life: Life,
         versions: dict[str, CustomVersion],
     ) -> None:
         self.definition = definition
         #: Digest of the definition's fields that affect serving.
         self.source = source
-        self.kept = kept
+        self.storage = storage
         self.life = life
         self.served: list[ServedResource] = []
         self.versions = versions
@@ -171,7 +171,7 @@ class CustomResources:
                     cache.wakeups.remove_controller(starter)
         finally:
             for custom in self._custom.values():
-                custom.kept.cache.close()
+                custom.storage.cache.close()
 
     def _start_due(self, tasks: asyncio.TaskGroup, starter: _Starter) -> None:
         due = self._due_by_group()
@@ -277,7 +277,7 @@ class CustomResources:
         elif ending is not naming.Ending.IN_PROGRESS:
             await self._writer.release(definition)
             return True
-        elif custom is not None and await self._delete_objects(custom.kept):
+        elif custom is not None and await self._delete_objects(custom.storage):
             return False
         else:
             ending = naming.Ending.COMPLETED
@@ -287,17 +287,17 @@ class CustomResources:
         await self._writer.put_status(updated)
         return True
 
-    async def _delete_objects(self, kept: Kept) -> int:
+    async def _delete_objects(self, storage: StoredResource) -> int:
         """Delete all objects of a definition; return how many remain (held by finalizers).
 
         Bypasses the API and admission, as upstream's finalizing controller does: the API may not serve the objects.
         """
-        cache = kept.cache
-        ctx = RequestContext(SERVER_USER, self._clock.now(), group_resource=kept.strategy.group_resource)
+        cache = storage.cache
+        ctx = RequestContext(SERVER_USER, self._clock.now(), group_resource=storage.strategy.group_resource)
 
         async def delete_one(entry: Entry) -> None:
             there = ctx.changed(namespace=cache.namespace_of(entry))
-            await deletion.delete(kept.objects, there, entry.name, DeleteOptions())
+            await deletion.delete(storage.objects, there, entry.name, DeleteOptions())
 
         await cache.wait_fresh()
         await deletion.delete_each(cache.snapshot(), delete_one)
@@ -305,22 +305,22 @@ class CustomResources:
         return len(cache)
 
     def _serve(self, name: str, definition: Tree, entry: Entry) -> None:
-        known = self._custom.get(name)
+        current = self._custom.get(name)
         source = _digest(definition)
-        if known is not None and known.source == source:
-            known.definition.entry = entry  # releases the previous one
-            self._tell_life(known, definition)
+        if current is not None and current.source == source:
+            current.definition.entry = entry  # releases the previous one
+            self._tell_life(current, definition)
             return  # keeps its watches
         source_definition = _StoredDefinition(entry)
         form = _Form(definition, self._conversions, source_definition.tree)
         life = Life()
         strategy = CustomResourceStrategy(form.stored, form.stored, labels_of(form.served), life, form.versions)
-        kept = self._registry.keep(form.stored.resource, strategy, keeps_api_version=True)
-        if known is not None:
-            self._withdraw(known)
-        custom = _Custom(source, source_definition, kept, life, {v.resource.version: v for v in form.served})
+        storage = self._registry.create_stored(form.stored.resource, strategy, keeps_api_version=True)
+        if current is not None:
+            self._withdraw(current)
+        custom = _Custom(source, source_definition, storage, life, {v.resource.version: v for v in form.served})
         for version in form.served:
-            served = form.served_resource(version, kept, life)
+            served = form.served_resource(version, storage, life)
             custom.served.append(served)
             self._registry.add(served)
             self._catalog.add(version.resource)
@@ -347,7 +347,7 @@ class CustomResources:
             resource = served.resource
             self._registry.remove(resource.group, resource.version, resource.name)
             self._catalog.remove(resource)
-        custom.kept.cache.close()
+        custom.storage.cache.close()
 
 
 def _digest(definition: Tree) -> bytes:
@@ -377,13 +377,13 @@ class _Form:
             else None
         )
 
-    def served_resource(self, version: CustomVersion, kept: Kept, life: Life) -> ServedResource:
+    def served_resource(self, version: CustomVersion, storage: StoredResource, life: Life) -> ServedResource:
         """Return the resource in one version."""
         if self._webhook is None:
-            return self._renamed(version, kept, life)
-        return self._converted(version, kept, life, self._webhook)
+            return self._renamed(version, storage, life)
+        return self._converted(version, storage, life, self._webhook)
 
-    def _renamed(self, version: CustomVersion, kept: Kept, life: Life) -> ServedResource:
+    def _renamed(self, version: CustomVersion, storage: StoredResource, life: Life) -> ServedResource:
         """Return a version that differs from the others in its apiVersion and schema (``strategy: None``)."""
         resource, stored = version.resource, self.stored
 
@@ -398,8 +398,8 @@ class _Form:
         strategy = CustomResourceStrategy(version, stored, self._labels, life, self.versions)
         return ServedResource(
             resource,
-            storage=kept.objects.under(strategy),
-            cache=kept.cache,
+            storage=storage.objects.under(strategy),
+            cache=storage.cache,
             strategy=strategy,
             struct=version.schema.load_struct,
             to_storage=store if other else None,
@@ -411,7 +411,9 @@ class _Form:
             decode=partial(_decode, version.schema),
         )
 
-    def _converted(self, version: CustomVersion, kept: Kept, life: Life, webhook: ConversionWebhook) -> ServedResource:
+    def _converted(
+        self, version: CustomVersion, storage: StoredResource, life: Life, webhook: ConversionWebhook
+    ) -> ServedResource:
         """Return a version that a webhook converts."""
         labels = labels_of([version])
         layout = Layout(version.resource.kind, version.resource.api_version)
@@ -420,14 +422,14 @@ class _Form:
             version,
             self.stored,
             self.versions,
-            layouts=(layout, kept.cache.layout),
+            layouts=(layout, storage.cache.layout),
             is_unchanged=self._is_unchanged,
         )
         strategy = CustomResourceStrategy(version, version, labels, life, {})
         return ServedResource(
             version.resource,
-            storage=ConvertingStore(kept.objects, strategy, layout, converter),
-            cache=kept.cache,
+            storage=ConvertingStore(storage.objects, strategy, layout, converter),
+            cache=storage.cache,
             strategy=strategy,
             struct=version.schema.load_struct,
             is_custom=True,

@@ -41,11 +41,11 @@ class Shape:
         self.defaults: Final = [
             (name, below.default) for name, below in self.properties.items() if below.default is not None
         ]
-        below = [*self.properties.values(), *(each for each in (self.others, self.items) if each is not None)]
+        below = [*self.properties.values(), *(child for child in (self.others, self.items) if child is not None)]
         #: True if fields at or below the value have defaults.
-        self.has_defaults: Final[bool] = bool(self.defaults) or any(each.has_defaults for each in below)
+        self.has_defaults: Final[bool] = bool(self.defaults) or any(child.has_defaults for child in below)
         #: True if the node or one below it is an embedded object.
-        self.has_embedded: Final[bool] = self.is_embedded or any(each.has_embedded for each in below)
+        self.has_embedded: Final[bool] = self.is_embedded or any(child.has_embedded for child in below)
 
 
 def _shape_of(schema: Any) -> Shape | None:

@@ -95,8 +95,8 @@ class CustomResourceStrategy(Strategy):
         """Reset everything but the status; unlike for built-in kinds, also metadata."""
         super().prepare_for_status_update(ctx, obj, old)
         written = obj["metadata"]
-        kept = {key: value for key, value in old["metadata"].items() if key != "managedFields"}
-        obj["metadata"] = kept | {key: written[key] for key in _WRITTEN if key in written}
+        preserved = {key: value for key, value in old["metadata"].items() if key != "managedFields"}
+        obj["metadata"] = preserved | {key: written[key] for key in _WRITTEN if key in written}
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return self._validate(ctx, obj, None)
@@ -130,8 +130,8 @@ class CustomResourceStrategy(Strategy):
         schema = (version.schema.tree.get("properties") or {}).get("status")
         errors: list[FieldError] = []
         if schema is not None and "status" in obj:
-            found = openapi_values.validate(schema, obj["status"])
-            new = new_faults(schema, found, obj["status"], old.get("status"))
+            faults = openapi_values.validate(schema, obj["status"])
+            new = new_faults(schema, faults, obj["status"], old.get("status"))
             errors += [placed(fault.error, "status") for fault in new]
         errors += validate_scale_status(version.scale, obj)
         return version.schema.rules.validate(obj, old, faults=errors, warn=ctx.warn)
@@ -139,9 +139,9 @@ class CustomResourceStrategy(Strategy):
     def canonicalize(self, obj: Tree) -> None:
         """Prune fields that the storage version does not specify."""
         if self._version is not self._stored:
-            kept = prune(self._stored.struct, obj).tree
+            pruned = prune(self._stored.struct, obj).tree
             obj.clear()
-            obj.update(kept)
+            obj.update(pruned)
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
         """Warn about new finalizers without a domain."""
@@ -188,14 +188,16 @@ def _columns(version: CustomVersion) -> tuple[Column, ...]:
     return (columns.NAME_COLUMN, *map(_column, _usable(version.columns)))
 
 
-def _usable(found: Sequence[Tree]) -> Sequence[Tree]:
+def _usable(definitions: Sequence[Tree]) -> Sequence[Tree]:
     """Return the columns before the first one whose path cannot be parsed: upstream's table convertor stops there."""
-    return tuple(takewhile(lambda column: jsonpath.is_valid(column["jsonPath"]), found))
+    return tuple(takewhile(lambda column: jsonpath.is_valid(column["jsonPath"]), definitions))
 
 
-def _column(said: Tree) -> Column:
-    text = said.get("description") or f"{_COLUMN_TEXT}{said['jsonPath']}"
-    return Column(said["name"], said.get("type", "string"), said.get("format", ""), said.get("priority", 0), text)
+def _column(column: Tree) -> Column:
+    text = column.get("description") or f"{_COLUMN_TEXT}{column['jsonPath']}"
+    return Column(
+        column["name"], column.get("type", "string"), column.get("format", ""), column.get("priority", 0), text
+    )
 
 
 def _cell(column: Tree, obj: Tree, now: datetime) -> Any:
@@ -203,12 +205,12 @@ def _cell(column: Tree, obj: Tree, now: datetime) -> Any:
     string.
     """
     try:
-        found = jsonpath.find(column["jsonPath"], obj)
+        values = jsonpath.find(column["jsonPath"], obj)
     except jsonpath.JSONPathError:
         return None
-    if not found:
+    if not values:
         return None
-    value = found[0]
+    value = values[0]
     match column.get("type"), value:
         case "string", _:
             return _text(value)
@@ -246,8 +248,8 @@ def labels_of(versions: Iterable[CustomVersion]) -> Mapping[str, Callable[[Tree]
 
     def read(path: str) -> Callable[[Tree], str]:
         def value(obj: Tree) -> str:
-            found = jsonpath.find(path, obj)
-            return _text(found[0]) if found and found[0] is not None else ""
+            values = jsonpath.find(path, obj)
+            return _text(values[0]) if values and values[0] is not None else ""
 
         return value
 

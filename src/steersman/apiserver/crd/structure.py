@@ -69,9 +69,9 @@ def shown(version: CustomVersion, stored: CustomVersion, tree: Tree, versions: M
         fill_defaults(source.shape, tree)
     if source is not stored:  # fields that only its version specifies were never visible in the storage version
         tree = prune(source.struct, tree).tree
-    kept: Tree = prune(version.struct, tree).tree
-    kept["apiVersion"] = version.resource.api_version
-    return kept
+    pruned: Tree = prune(version.struct, tree).tree
+    pruned["apiVersion"] = version.resource.api_version
+    return pruned
 
 
 def fill_defaults(shape: Shape, value: Any) -> None:

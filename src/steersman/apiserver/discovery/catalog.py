@@ -155,7 +155,10 @@ class Catalog:
             assert local is not None
             return local
         versions = {version.version: version for version in (local.versions if local else ())}
-        versions |= {each.version: GroupVersion(name, each.version, {}, each) for each in remote}
+        versions |= {
+            remote_version.version: GroupVersion(name, remote_version.version, {}, remote_version)
+            for remote_version in remote
+        }
         return Group(name, sorted(versions.values(), key=self._priority_key, reverse=True))
 
     def _priority_key(self, version: GroupVersion) -> tuple[int, tuple[int, int, int, int, str]]:
@@ -166,7 +169,7 @@ class Catalog:
 
     def _group_rank(self, name: str) -> tuple[int, int, str]:
         local = self._group_priority.get(name, CUSTOM_GROUP_PRIORITY) if name in self._groups else 0
-        priority = max((local, *(each.group_priority for each in self._remote.get(name, ()))))
+        priority = max((local, *(remote_version.group_priority for remote_version in self._remote.get(name, ()))))
         return -priority, self._rank.get(name, len(self._rank)), name
 
     def is_built_in(self, name: str) -> bool:

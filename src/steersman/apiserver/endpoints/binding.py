@@ -92,10 +92,12 @@ def validate_binding(binding: Tree) -> list[FieldError]:
 
 def check_preconditions(key: str, pod: Tree, binding: Tree) -> None:
     """Raise 409 if UID or resourceVersion of the binding differ from the pod's."""
-    wanted, metadata = binding["metadata"], pod["metadata"]
-    if wanted.get("uid") and wanted["uid"] != metadata["uid"]:
-        raise uid_mismatch(_PODS, metadata["name"], key=key, wanted=wanted["uid"], found=metadata["uid"])
-    version = resource_version_of(wanted)
+    binding_metadata, metadata = binding["metadata"], pod["metadata"]
+    if binding_metadata.get("uid") and binding_metadata["uid"] != metadata["uid"]:
+        raise uid_mismatch(
+            _PODS, metadata["name"], key=key, precondition=binding_metadata["uid"], actual=metadata["uid"]
+        )
+    version = resource_version_of(binding_metadata)
     if version and str(version) != metadata["resourceVersion"]:
         raise conflict(
             _PODS,

@@ -201,10 +201,10 @@ class ObjectDecoder:
         why = self._mismatch(meta)
         if not why:
             return
-        given = self._effective_type(meta)
-        if given.kind == self.kind and given.api_version in self._kin:
+        effective = self._effective_type(meta)
+        if effective.kind == self.kind and effective.api_version in self._kin:
             raise bad_request(why)
-        raise cannot_be_handled(given, self.kind, why)
+        raise cannot_be_handled(effective, self.kind, why)
 
     def _check_custom(self, tree: Any, raw: bytes, meta: TypeMeta) -> None:
         """Custom objects have to say what they are. Raises 400, and 422 for another kind."""
@@ -230,21 +230,23 @@ class ObjectDecoder:
 
     def _mismatch(self, meta: TypeMeta) -> str:
         """Why an object that says so of itself cannot be of this kind; empty when it can."""
-        given = self._effective_type(meta)
-        if given.kind == self.kind and (given.api_version == self._api_version or given.api_version in self._also):
+        effective = self._effective_type(meta)
+        if effective.kind == self.kind and (
+            effective.api_version == self._api_version or effective.api_version in self._also
+        ):
             return ""
-        if given.kind == self.kind and given.api_version in self._kin:
+        if effective.kind == self.kind and effective.api_version in self._kin:
             return (
-                f"the API version in the data ({given.api_version})"
+                f"the API version in the data ({effective.api_version})"
                 f" does not match the expected API version ({self._api_version})"
             )
-        if not self._is_custom and is_registered(given):
+        if not self._is_custom and is_registered(effective):
             return (
-                f"converting ({given.version}.{given.kind}) to ({self._group.partition('.')[0] or 'core'}.{self.kind}):"
+                f"converting ({effective.version}.{effective.kind}) to ({self._group.partition('.')[0] or 'core'}.{self.kind}):"
                 " unknown conversion"
             )
         return (
-            f"no kind {quote(given.kind)} is registered for version {quote(given.api_version)}"
+            f"no kind {quote(effective.kind)} is registered for version {quote(effective.api_version)}"
             ' in scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
         )
 

@@ -58,8 +58,8 @@ class StoredObjects:
         if cache is None or lookup is None or not cache.is_ready:
             return None
         entry = cache.get(cache.key(namespace, name))
-        found = lookup.get_cached(name, namespace=namespace)
-        return None if entry is None or found is None else (found, _EntryState(cache, entry))
+        bound_object = lookup.get_cached(name, namespace=namespace)
+        return None if entry is None or bound_object is None else (bound_object, _EntryState(cache, entry))
 
     async def secret(self, namespace: str, name: str) -> dict[str, Any] | None:
         """Return a Secret's tree; None when there is none."""

@@ -81,9 +81,9 @@ class CreateBodyCache:
         if parts is None:
             return None
         metadata_text, spec_text = parts
-        known = self._specs.get(spec_text)
+        cached = self._specs.get(spec_text)
         frame = self._frames.get(len(raw) - len(metadata_text) - len(spec_text))
-        if known is None or frame is None:
+        if cached is None or frame is None:
             return None
         before, between, after = frame
         if b"".join((before, metadata_text, between, spec_text, after)) != raw:
@@ -91,15 +91,15 @@ class CreateBodyCache:
         metadata = self._read_metadata(metadata_text)
         if metadata is None:
             return None
-        return {**self._identity, "metadata": metadata, "spec": known.tree(), **_decode(self._others)}, known
+        return {**self._identity, "metadata": metadata, "spec": cached.tree(), **_decode(self._others)}, cached
 
     def _read_metadata(self, text: bytes) -> Tree | None:
         try:
-            given = decode_json(text)
-            metadata, unknown = decode(self._metadata, given)
+            tree = decode_json(text)
+            metadata, unknown = decode(self._metadata, tree)
         except DecodeError:
             return None
-        return None if unknown or "managedFields" in given or may_hide_keys(text, given) else metadata
+        return None if unknown or "managedFields" in tree or may_hide_keys(text, tree) else metadata
 
     def learn(self, raw: bytes, tree: Tree) -> None:
         """Cache a body without unknown or duplicated fields that was decoded and defaulted to ``tree``."""

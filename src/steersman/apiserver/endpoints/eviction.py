@@ -109,11 +109,11 @@ class _BudgetUpdate(ObjectWrite):
 
 def merge_dry_run(options: Tree, dry_run: Sequence[str]) -> Tree:
     """Return the delete options with the request's own ``dry_run``. Raises 500 when the two do not agree."""
-    wanted = list(options.get("dryRun") or ())
-    if wanted and dry_run and wanted != list(dry_run):
-        request, content = (" ".join(values) for values in (dry_run, wanted))
+    body_dry_run = list(options.get("dryRun") or ())
+    if body_dry_run and dry_run and body_dry_run != list(dry_run):
+        request, content = (" ".join(values) for values in (dry_run, body_dry_run))
         raise plain_error(f"Non-matching dry-run options in request and content: [{request}] and [{content}]")
-    return {**options, "dryRun": wanted or list(dry_run)}
+    return {**options, "dryRun": body_dry_run or list(dry_run)}
 
 
 class _Eviction:

@@ -94,16 +94,16 @@ def _checked(served: ServedResource, fields: FieldSelector) -> FieldSelector:
     if fields.is_empty:
         return fields
     strategy = served.strategy
-    known = served.field_labels
-    if known is None:
-        known = {label: label for label in strategy.field_labels}
-    known = {**known, NAME: NAME}
+    field_labels = served.field_labels
+    if field_labels is None:
+        field_labels = {label: label for label in strategy.field_labels}
+    field_labels = {**field_labels, NAME: NAME}
     if strategy.namespace_field_label:
-        known[NAMESPACE] = NAMESPACE
+        field_labels[NAMESPACE] = NAMESPACE
     for requirement in fields.requirements:
-        if requirement.field not in known:
+        if requirement.field not in field_labels:
             raise bad_request(_unknown_label(served, requirement.field))
-    return FieldSelector([each._replace(field=known[each.field]) for each in fields.requirements])
+    return FieldSelector([r._replace(field=field_labels[r.field]) for r in fields.requirements])
 
 
 def _unknown_label(served: ServedResource, label: str) -> str:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.errors import Reason, failure, not_acceptable
-from steersman.apimachinery.text_cache import text_and_options_cache, text_cache
+from steersman.apimachinery.text_cache import text_cache
 from steersman.schema.protobuf import MEDIA_TYPE
 
 if TYPE_CHECKING:
@@ -59,6 +60,9 @@ class _Clause(msgspec.Struct, frozen=True):
 PLAIN: Final = Form()
 _META_VERSIONS: Final = {"v1": "meta.k8s.io/v1", "v1beta1": "meta.k8s.io/v1beta1"}
 _LINES: Final = Form(pretty=True)
+#: Negotiated forms by ``Accept`` of up to so many characters, and what else they depend on.
+_forms: Final = BoundedCache[Form](entries_max=256)
+_CACHED_ACCEPT_MAX: Final = 512
 _OFFERED: Final = (Media.JSON, Media.YAML, Media.PROTOBUF)
 _OFFERED_OF_CUSTOM: Final = (Media.JSON, Media.YAML)
 _STREAMED: Final = (f"{Media.JSON};stream=watch", f"{Media.PROTOBUF};stream=watch")
@@ -75,9 +79,14 @@ def negotiate(request: Request, *, stream: bool = False, is_custom: bool = False
     ``has_table``: False for kinds that are posted and have no Table (reviews, TokenRequest, Binding, Eviction).
     """
     accept = request.header(b"accept")
-    form = _negotiated(accept, stream, is_custom, has_table)
+    key = accept, stream, is_custom, has_table
+    form = _forms.get(key)
     if form is None:
-        raise _refused(accept, stream=stream, is_custom=is_custom)
+        form = _negotiated(accept, stream=stream, is_custom=is_custom, has_table=has_table)
+        if form is None:
+            raise _refused(accept, stream=stream, is_custom=is_custom)
+        if len(accept) <= _CACHED_ACCEPT_MAX:
+            _forms.put(key, form)
     if not form.pretty and form.media is Media.JSON and not stream and _wants_lines(request):
         return msgspec.structs.replace(form, pretty=True)
     return form
@@ -119,8 +128,7 @@ def is_true(text: str) -> bool:
     return text in _TRUE
 
 
-@text_and_options_cache(256, length_max=512)
-def _negotiated(accept: str, stream: bool, is_custom: bool, has_table: bool) -> Form | None:  # noqa: FBT001 — keys of the cache
+def _negotiated(accept: str, *, stream: bool, is_custom: bool, has_table: bool) -> Form | None:
     if not accept:
         return PLAIN
     if not is_custom and not _has_route(accept):
@@ -136,7 +144,7 @@ def _negotiated(accept: str, stream: bool, is_custom: bool, has_table: bool) -> 
     return None
 
 
-@text_cache(256, length_max=512)
+@text_cache(256, length_max=_CACHED_ACCEPT_MAX)
 def _negotiated_status(accept: str) -> Form | None:
     if not accept:
         return PLAIN
@@ -163,7 +171,7 @@ def _matched(clause: _Clause, media: Media) -> Form | None:
     ):
         return None
     params = clause.params
-    if (asked := params.get("stream")) and (asked != "watch" or media is Media.YAML):
+    if (stream := params.get("stream")) and (stream != "watch" or media is Media.YAML):
         return None
     shape, version = Shape.OBJECT, PLAIN.meta_version
     if not params.keys().isdisjoint(("as", "g", "v")):

@@ -41,7 +41,7 @@ FIELD_MANAGER_BYTES_MAX: Final = 128
 _NO_OPTIONS: Final = WriteOptions()
 _NO_DELETE_OPTIONS: Final = DeleteOptions()
 #: What a query says to a kind of write; longer queries are read each time.
-_known: Final[BoundedCache[WriteOptions]] = BoundedCache(entries_max=1024)
+_parsed_options: Final[BoundedCache[WriteOptions]] = BoundedCache(entries_max=1024)
 _KEPT_QUERY_BYTES_MAX: Final = 512
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _POLICIES: Final = (FOREGROUND, BACKGROUND, ORPHAN)
@@ -52,9 +52,9 @@ def read_write_options(request: Request, kind: str) -> WriteOptions:
     raw = request.raw_query
     if not raw:
         return _NO_OPTIONS
-    known = _known.get((raw, kind))
-    if known is not None:
-        return known
+    cached = _parsed_options.get((raw, kind))
+    if cached is not None:
+        return cached
     options, errors = _write_options(request.query)
     if errors:
         raise _refused(kind, errors)
@@ -64,9 +64,9 @@ def read_write_options(request: Request, kind: str) -> WriteOptions:
 def read_patch_options(request: Request, *, is_apply: bool) -> WriteOptions:
     """Return the query's options of a patch."""
     kind = "ApplyOptions" if is_apply else "PatchOptions"
-    known = _known.get((request.raw_query, kind))
-    if known is not None:
-        return known
+    cached = _parsed_options.get((request.raw_query, kind))
+    if cached is not None:
+        return cached
     options, errors = _write_options(request.query)
     if is_apply and not options.field_manager:
         errors.insert(0, field.required("fieldManager", "is required for apply patch"))
@@ -80,7 +80,7 @@ def read_patch_options(request: Request, *, is_apply: bool) -> WriteOptions:
 def _cached(raw_query: bytes, kind: str, options: WriteOptions) -> WriteOptions:
     """Cache the options: clients repeat a few queries."""
     if len(raw_query) <= _KEPT_QUERY_BYTES_MAX:
-        _known.put((raw_query, kind), options)
+        _parsed_options.put((raw_query, kind), options)
     return options
 
 

@@ -190,15 +190,15 @@ def _unrestorable(text: str) -> str:
     match = _MISMATCH.fullmatch(text)
     if match is None:
         return text
-    found, number, wanted = match.groups()
-    kind = "float64" if number and not number.strip("- ").isdigit() else _GO_KINDS.get(found, found)
-    if wanted.startswith(("[]", "map[")):
-        return f"cannot restore {'slice' if wanted[0] == '[' else 'map'} from {kind}"
-    if "." in wanted:
+    source, number, target = match.groups()
+    kind = "float64" if number and not number.strip("- ").isdigit() else _GO_KINDS.get(source, source)
+    if target.startswith(("[]", "map[")):
+        return f"cannot restore {'slice' if target[0] == '[' else 'map'} from {kind}"
+    if "." in target:
         return f"cannot restore struct from: {kind}"
-    if (kind, wanted) == ("int64", "string") or (kind in ("int64", "float64") and wanted not in ("string", "bool")):
-        return f"cannot convert {kind} to {wanted}"
-    return f"unrecognized type: {wanted}"
+    if (kind, target) == ("int64", "string") or (kind in ("int64", "float64") and target not in ("string", "bool")):
+        return f"cannot convert {kind} to {target}"
+    return f"unrecognized type: {target}"
 
 
 def _refused(shown: str, why: str) -> StatusError:

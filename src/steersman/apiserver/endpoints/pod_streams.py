@@ -87,17 +87,19 @@ async def open_stream(
 
 def log_query(options: Tree) -> list[tuple[str, str]]:
     """Return the query of a kubelet request for logs."""
-    found = [(name, "true") for name in ("follow", "previous", "timestamps") if options.get(name)]
+    parameters = [(name, "true") for name in ("follow", "previous", "timestamps") if options.get(name)]
     limits = ("sinceSeconds", "sinceTime", "tailLines", "limitBytes", "stream")
-    found += [(name, str(options[name])) for name in limits if options.get(name) is not None]
-    return sorted(found)
+    parameters += [(name, str(options[name])) for name in limits if options.get(name) is not None]
+    return sorted(parameters)
 
 
-def stream_query(options: Tree, asked: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+def stream_query(options: Tree, query: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     """Return the query of a kubelet request for a command and its streams. Output is on unless it is switched off."""
     streams = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
-    wanted = [name for name in streams if options.get(name) or (name in ("stdout", "stderr") and not asked.get(name))]
-    return [(streams[name], "1") for name in wanted] + [("command", word) for word in options.get("command") or ()]
+    requested = [
+        name for name in streams if options.get(name) or (name in ("stdout", "stderr") and not query.get(name))
+    ]
+    return [(streams[name], "1") for name in requested] + [("command", word) for word in options.get("command") or ()]
 
 
 def port_query(options: Tree) -> list[tuple[str, str]]:
@@ -119,19 +121,19 @@ async def find_pod(pods: ServedResource, namespace: str, name: str) -> Tree:
     return entry.tree()
 
 
-def container_of(pod: Tree, wanted: str) -> str:
+def container_of(pod: Tree, requested: str) -> str:
     """Return the container of the request. Raises 400 if it is not named and there are several, or it does not exist."""
     name, spec = pod["metadata"]["name"], pod.get("spec") or {}
     kinds = ("initContainers", "containers", "ephemeralContainers")
-    known = [container["name"] for kind in kinds for container in spec.get(kind) or []]
-    if wanted:
-        if wanted not in known:
-            raise bad_request(f"container {wanted} is not valid for pod {name}")
-        return wanted
+    container_names = [container["name"] for kind in kinds for container in spec.get(kind) or []]
+    if requested:
+        if requested not in container_names:
+            raise bad_request(f"container {requested} is not valid for pod {name}")
+        return requested
     containers = spec.get("containers") or []
     if len(containers) == 1:
         return str(containers[0]["name"])
-    choice = f", choose one of: [{' '.join(known)}]" if containers else ""
+    choice = f", choose one of: [{' '.join(container_names)}]" if containers else ""
     raise bad_request(f"a container name must be specified for pod {name}{choice}")
 
 

@@ -64,8 +64,10 @@ async def proxy_request(connecting: Connecting, locate: Locate, connections: Con
     query = b"?" + request.raw_query if request.raw_query else b""
     if has_path or request.method not in ("GET", "HEAD"):
         path = quote_url("/" + "/".join(request.info.parts)) + ("/" if _ends_open(request) else "")
-        asked = msgspec.structs.replace(location, path=path + query.decode("latin-1"), scheme=location.scheme or "http")
-        return await proxy(connections, asked, request, as_kubelets_client=location.is_kubelet)
+        target = msgspec.structs.replace(
+            location, path=path + query.decode("latin-1"), scheme=location.scheme or "http"
+        )
+        return await proxy(connections, target, request, as_kubelets_client=location.is_kubelet)
     return Response(301, content_type=b"", headers=[(b"location", quote_url(request.path).encode() + b"/" + query)])
 
 
@@ -75,15 +77,15 @@ def _ends_open(request: Request) -> bool:
 
 async def locate_pod(nodes: ServedResource, connecting: Connecting, request: Request) -> Location:
     """Return the pod's first address and the port. Raises 400 for an address that only the pod's machine reaches, 404."""
-    wanted = destination_of(request.info.name, "pod")
-    pod = await find_pod(connecting.served, request.info.namespace, wanted.name)
-    port = wanted.port or _first_port(pod)
+    destination = destination_of(request.info.name, "pod")
+    pod = await find_pod(connecting.served, request.info.namespace, destination.name)
+    port = destination.port or _first_port(pod)
     addresses = (pod.get("status") or {}).get("podIPs") or [{}]
     address = addresses[0].get("ip") or ""
     if not _is_global(address):
         raise bad_request("address not allowed")
     await nodes.cache.wait_fresh()
-    return Location(address, port, scheme=wanted.scheme, way=kubelet_proxy_location(nodes, _node_of(pod)))
+    return Location(address, port, scheme=destination.scheme, way=kubelet_proxy_location(nodes, _node_of(pod)))
 
 
 def _node_of(pod: Tree) -> str:
@@ -116,24 +118,24 @@ async def locate_node(
     address_types: Sequence[str] = ADDRESS_TYPES,
 ) -> Location:
     """Return the node's kubelet, or another port of its host. Raises 400 for a port of this machine, 404, 500."""
-    wanted = destination_of(request.info.name, "node")
+    destination = destination_of(request.info.name, "node")
     await nodes.cache.wait_fresh()
-    kubelet = node_location(nodes, wanted.name, address_types=address_types)
-    if wanted.port in ("", kubelet.port):
+    kubelet = node_location(nodes, destination.name, address_types=address_types)
+    if destination.port in ("", kubelet.port):
         return kubelet
     for address in await _resolved(kubelet.host):
         if not _is_global(address):
             raise bad_request("address not allowed")
-    return Location(kubelet.host, wanted.port, scheme=wanted.scheme)
+    return Location(kubelet.host, destination.port, scheme=destination.scheme)
 
 
 async def _resolved(host: str) -> list[str]:
     """Return the addresses of a host name or address. Raises 400 for an unknown name."""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, None)
+        infos = await asyncio.get_running_loop().getaddrinfo(host, None)
     except (OSError, UnicodeError):  # the latter of names that are none
         raise bad_request(f"lookup {host}: no such host") from None
-    return [str(each[4][0]) for each in found]
+    return [str(info[4][0]) for info in infos]
 
 
 async def locate_service(
@@ -141,20 +143,20 @@ async def locate_service(
 ) -> Location:
     """Return a ready endpoint of the service's port. Raises 400, 404 without Endpoints, 503 if none is ready."""
     info, services = request.info, connecting.served
-    wanted = destination_of(info.name, "service")
+    destination = destination_of(info.name, "service")
     for served in (services, endpoints, pods, nodes):
         await served.cache.wait_fresh()
-    port = wanted.port
+    port = destination.port
     if port.isascii() and port.isdigit():
-        port = _port_name(services, info.namespace, wanted.name, int(port))
-    entry = endpoints.cache.get(endpoints.cache.key(info.namespace, wanted.name))
+        port = _port_name(services, info.namespace, destination.name, int(port))
+    entry = endpoints.cache.get(endpoints.cache.key(info.namespace, destination.name))
     if entry is None:
-        raise not_found("services", wanted.name)
-    found = next(_ready(entry.tree(), port, info.namespace, pods), None)
-    if found is None:
+        raise not_found("services", destination.name)
+    target = next(_ready(entry.tree(), port, info.namespace, pods), None)
+    if target is None:
         raise service_unavailable(f"no endpoints available for service {quote(info.name)}")
-    address, number, pod = found
-    return Location(address, str(number), scheme=wanted.scheme, way=kubelet_proxy_location(nodes, _node_of(pod)))
+    address, number, pod = target
+    return Location(address, str(number), scheme=destination.scheme, way=kubelet_proxy_location(nodes, _node_of(pod)))
 
 
 def _port_name(services: ServedResource, namespace: str, name: str, number: int) -> str:

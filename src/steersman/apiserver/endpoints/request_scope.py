@@ -119,11 +119,11 @@ class RequestScope:
     @property
     def noop_applies(self) -> NoopApplyCache | None:
         """Cache of applies that change nothing; None where the outcome depends on the caller."""
-        found = self._noop_applies
+        cache = self._noop_applies
         is_whole_object = self.subresource in ("", "status")
-        if found is None and is_whole_object and not self.served.strategy.judges_writers:
-            found = self._noop_applies = NoopApplyCache()
-        return found
+        if cache is None and is_whole_object and not self.served.strategy.judges_writers:
+            cache = self._noop_applies = NoopApplyCache()
+        return cache
 
     # -- requests ------------------------------------------------------------------------------------------------------
 

@@ -159,14 +159,18 @@ class Router:
             return connect(resource, served)
         if not subresource:
             return self._of_objects(resource, served)
-        found = next((known for known in resource.subresources if known.name == subresource), None)
-        if found is None or served is None:
+        declared = next((candidate for candidate in resource.subresources if candidate.name == subresource), None)
+        if declared is None or served is None:
             return {}
-        if found.kind == SCALE_KIND and found.group == "autoscaling":
+        if declared.kind == SCALE_KIND and declared.group == "autoscaling":
             return self._of_scales(served)
-        if found.kind == resource.kind and "update" in found.verbs and subresource in served.strategy.update_hooks():
-            return self._of_whole_objects(served, subresource, found.verbs)
-        return dict.fromkeys(found.verbs, _not_served)
+        if (
+            declared.kind == resource.kind
+            and "update" in declared.verbs
+            and subresource in served.strategy.update_hooks()
+        ):
+            return self._of_whole_objects(served, subresource, declared.verbs)
+        return dict.fromkeys(declared.verbs, _not_served)
 
     def _of_objects(self, resource: Resource, served: ServedResource | None) -> Mapping[str, Endpoint]:
         if served is None:

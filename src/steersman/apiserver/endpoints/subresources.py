@@ -53,7 +53,7 @@ def subresources(
         return served
 
     def connecting(resource: Resource, subresource: str) -> Connecting:
-        kind = next(known.kind for known in resource.subresources if known.name == subresource)
+        kind = next(declared.kind for declared in resource.subresources if declared.name == subresource)
         return Connecting(kept(resource.name), admission=admission, subresource=subresource, kind=kind)
 
     def bindings(resource: Resource, _: ServedResource | None) -> Endpoints:
@@ -81,7 +81,7 @@ def subresources(
         return proxy_endpoints(connecting(resource, "proxy"), locate, ways)
 
     def component_statuses(resource: Resource, _: ServedResource | None) -> Endpoints:
-        return component_endpoints(served_but_not_kept(registry, resource, ComponentStatusStrategy()), probed)
+        return component_endpoints(served_without_storage(registry, resource, ComponentStatusStrategy()), probed)
 
     return {
         ("bindings", ""): bindings,
@@ -98,13 +98,13 @@ def subresources(
     }
 
 
-def served_but_not_kept(registry: Registry, resource: Resource, strategy: Strategy) -> ServedResource:
+def served_without_storage(registry: Registry, resource: Resource, strategy: Strategy) -> ServedResource:
     """Return a resource whose objects are computed on request; its cache stays empty."""
-    kept = registry.keep(resource, strategy)
+    stored = registry.create_stored(resource, strategy)
     return ServedResource(
         resource,
-        storage=kept.objects,
-        cache=kept.cache,
-        strategy=kept.strategy,
+        storage=stored.objects,
+        cache=stored.cache,
+        strategy=stored.strategy,
         struct=struct(resource.definition),
     )

@@ -112,9 +112,9 @@ class TokenRequests:
         if plural is None or "/" in version:
             group, _, version = version.rpartition("/")
             raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
-        found = await self._get(plural, name, namespace)
-        uid = found["metadata"]["uid"]
-        if kind == "Pod" and (found["spec"].get("serviceAccountName") or "") != owner.name:
+        bound_object = await self._get(plural, name, namespace)
+        uid = bound_object["metadata"]["uid"]
+        if kind == "Pod" and (bound_object["spec"].get("serviceAccountName") or "") != owner.name:
             raise bad_request(
                 f'cannot bind token for serviceaccount "{owner.name}" to pod running with different serviceaccount name.'
             )
@@ -126,7 +126,7 @@ class TokenRequests:
                 " The object might have been deleted and then recreated",
             )
         if kind == "Pod":
-            return Bound(namespace, owner, pod=Ref(name, uid), node=await self._node_of(found))
+            return Bound(namespace, owner, pod=Ref(name, uid), node=await self._node_of(bound_object))
         if kind == "Node":
             return Bound(namespace, owner, node=Ref(name, uid))
         return Bound(namespace, owner, secret=Ref(name, uid))
@@ -144,15 +144,15 @@ class TokenRequests:
     def _life(self, posted: Posted, bound: Bound) -> tuple[int, Bound]:
         """How long the token lives, and from when on its use is worth a warning."""
         spec = posted.new["spec"]
-        asked = spec["expirationSeconds"]
+        seconds = spec["expirationSeconds"]
         longest = self._life_seconds_max
-        if longest and asked > longest:
-            posted.ctx.warn(f"requested expiration of {asked} seconds shortened to {longest} seconds")
-            asked = spec["expirationSeconds"] = longest
+        if longest and seconds > longest:
+            posted.ctx.warn(f"requested expiration of {seconds} seconds shortened to {longest} seconds")
+            seconds = spec["expirationSeconds"] = longest
         for_server = all(audience in self.issuer.audiences for audience in spec["audiences"])
-        if not (self._extends and bound.pod is not None and asked == _WARN_ONLY_SECONDS and for_server):
-            return asked, bound
-        after = int(posted.ctx.now.timestamp()) + asked
+        if not (self._extends and bound.pod is not None and seconds == _WARN_ONLY_SECONDS and for_server):
+            return seconds, bound
+        after = int(posted.ctx.now.timestamp()) + seconds
         extended = Bound(bound.namespace, bound.serviceaccount, bound.pod, bound.secret, bound.node, warnafter=after)
         return _EXTENDED_SECONDS, extended
 
@@ -167,20 +167,20 @@ def _check_names(posted: Posted) -> None:
 
 def _check_uid(posted: Posted, account: Tree) -> None:
     """Raise 409 if the body has the UID of another account of that name (TokenRequestServiceAccountUIDValidation)."""
-    asked, uid = posted.new["metadata"].get("uid"), account["metadata"]["uid"]
-    if asked and asked != uid:
-        detail = f"the UID in the token request ({asked}) does not match the UID of the service account ({uid})"
+    requested_uid, uid = posted.new["metadata"].get("uid"), account["metadata"]["uid"]
+    if requested_uid and requested_uid != uid:
+        detail = f"the UID in the token request ({requested_uid}) does not match the UID of the service account ({uid})"
         raise conflict(_GROUP_KIND, posted.object_name, detail)
 
 
 def _complete(posted: Posted, account: Tree, audiences: tuple[str, ...]) -> None:
     """Fill in what the client left out, and what only the server knows."""
     tree = posted.new
-    found = account["metadata"]
+    metadata = account["metadata"]
     tree["metadata"] |= {
-        "name": found["name"],
-        "namespace": found["namespace"],
-        "uid": found["uid"],
+        "name": metadata["name"],
+        "namespace": metadata["namespace"],
+        "uid": metadata["uid"],
         "creationTimestamp": time_text(posted.ctx.now),
     }
     spec = tree["spec"]

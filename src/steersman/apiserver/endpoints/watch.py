@@ -367,9 +367,9 @@ class WatchStream:
     # -- time --------------------------------------------------------------------------------------------------------
 
     def _timeout_seconds(self) -> float:
-        asked = self._options.timeout_seconds
-        if asked:
-            return min(asked, _TIMEOUT_MAX_SECONDS)
+        requested = self._options.timeout_seconds
+        if requested:
+            return min(requested, _TIMEOUT_MAX_SECONDS)
         return self._cache.min_request_timeout_seconds * (1 + self._served.random())
 
     def _next_bookmark(self) -> float:

@@ -256,16 +256,16 @@ def _record_response_body(event: AuditEvent, response: Response) -> None:
         response.stream = _recorded(response.stream, body, event)
 
 
-async def _recorded(stream: AsyncIterator[bytes], kept: ResponseBody, event: AuditEvent) -> AsyncIterator[bytes]:
+async def _recorded(stream: AsyncIterator[bytes], body: ResponseBody, event: AuditEvent) -> AsyncIterator[bytes]:
     """Yield the pieces and record them up to the limit."""
     size = 0
     try:
         async for piece in stream:
             size += len(piece)
             if size <= _RECORDED_BYTES_MAX:
-                kept.pieces.append(piece)
+                body.pieces.append(piece)
             elif event.response_body is not None:
-                kept.pieces.clear()
+                body.pieces.clear()
                 event.response_body = None
                 event.notes.add(TRUNCATED_KEY, "true")
             yield piece

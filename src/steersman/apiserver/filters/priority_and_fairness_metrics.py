@@ -84,8 +84,8 @@ class FlowControlMetrics:
                 if counts.dispatched or counts.rejected
                 for sample in _samples(of_flow(counts), (*labels, *more))
             ]
-            known = families.get(name)
-            families[name] = Family(_PREFIX + name, "histogram", text, [*(known.samples if known else ()), *samples])
+            family = families.get(name)
+            families[name] = Family(_PREFIX + name, "histogram", text, [*(family.samples if family else ()), *samples])
         yield from families.values()
 
 

@@ -129,7 +129,7 @@ def refine(info: RequestInfo, raw_query: bytes) -> RequestInfo:
     name = fields.exact_value("metadata.name")
     return info.changed(
         name=name if is_read and name and not name_is_path_segment(name) else None,
-        fields=tuple((each.field, each.value, each.equal) for each in fields.requirements),
+        fields=tuple((requirement.field, requirement.value, requirement.equal) for requirement in fields.requirements),
     )
 
 

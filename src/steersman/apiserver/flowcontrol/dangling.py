@@ -21,7 +21,11 @@ def plan_conditions(schemas: Sequence[Tree], levels: Collection[str], *, now_tex
         level = ((schema.get("spec") or {}).get("priorityLevelConfiguration") or {}).get("name", "")
         desired = _condition(level, exists=level in levels)
         stored: Tree = next(
-            (each for each in (schema.get("status") or {}).get("conditions") or () if each.get("type") == "Dangling"),
+            (
+                condition
+                for condition in (schema.get("status") or {}).get("conditions") or ()
+                if condition.get("type") == "Dangling"
+            ),
             {},
         )
         if all(stored.get(name) == value for name, value in desired.items()):

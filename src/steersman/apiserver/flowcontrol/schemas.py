@@ -64,7 +64,7 @@ class _ResourceRule:
         self._resources: Final = frozenset(tree.get("resources") or ())
         self._namespaces: Final = frozenset(tree.get("namespaces") or ())
         self._cluster: Final = bool(tree.get("clusterScope"))
-        stars = all(_ALL in each for each in (self._verbs, self._groups, self._resources, self._namespaces))
+        stars = all(_ALL in values for values in (self._verbs, self._groups, self._resources, self._namespaces))
         #: True if the rule matches every request.
         self.takes_all: Final = stars and self._cluster
 
@@ -101,8 +101,10 @@ class PolicyRule:
 
     def __init__(self, tree: Tree) -> None:
         self.subjects: Final = _Subjects(tree.get("subjects") or ())
-        self._resources: Final = tuple(_ResourceRule(each) for each in tree.get("resourceRules") or ())
-        self._paths: Final = tuple(_PathRule(each) for each in tree.get("nonResourceRules") or ())
+        self._resources: Final = tuple(
+            _ResourceRule(resource_rule) for resource_rule in tree.get("resourceRules") or ()
+        )
+        self._paths: Final = tuple(_PathRule(path_rule) for path_rule in tree.get("nonResourceRules") or ())
         self._every_resource: Final = any(rule.takes_all for rule in self._resources)
         self._every_path: Final = any(rule.takes_all for rule in self._paths)
 

@@ -142,8 +142,8 @@ def container_images(spec: Tree | None) -> str:
 
 def access_modes_text(modes: Iterable[str] | None) -> str:
     """Access modes of volumes in short, each once, in the customary order: ``RWO,ROX,RWX,RWOP``."""
-    given = set(modes or ())
-    return ",".join(short for mode, short in _ACCESS_MODES if mode in given)
+    present = set(modes or ())
+    return ",".join(short for mode, short in _ACCESS_MODES if mode in present)
 
 
 _ACCESS_MODES: Final = (

@@ -87,10 +87,10 @@ def plan_deletion(
             return Plan(Step.WAIT)
         grace_seconds = _mark_gracefully(strategy, ctx, marked, options)
     finalizers = metadata.get("finalizers") or []
-    wanted = finalizers_after(strategy, finalizers, options)
-    if set(wanted) != set(finalizers):
-        _set_finalizers(metadata, wanted)
-        finalizers = wanted
+    remaining = finalizers_after(strategy, finalizers, options)
+    if set(remaining) != set(finalizers):
+        _set_finalizers(metadata, remaining)
+        finalizers = remaining
     elif not finalizers and grace_seconds is None:
         return Plan(Step.REMOVE)
     if grace_seconds is None and finalizers:
@@ -107,8 +107,8 @@ def finalizers_after(strategy: Strategy, finalizers: list[str], options: DeleteO
         return finalizers
     added = [name for name in strategy.delete_finalizers if name not in finalizers]
     policy = _policy(strategy, finalizers, options)
-    kept = [name for name in finalizers if name not in _POLICY_FINALIZERS] + added
-    return [*kept, policy] if policy else kept
+    remaining = [name for name in finalizers if name not in _POLICY_FINALIZERS] + added
+    return [*remaining, policy] if policy else remaining
 
 
 def _policy(strategy: Strategy, finalizers: list[str], options: DeleteOptions) -> str:
@@ -274,31 +274,31 @@ def check_preconditions(
     metadata = obj["metadata"]
     if objects.strategy.checks_preconditions_itself and not any_version:
         _check_first(objects.strategy.group_resource, metadata, name, options)
-    wanted = options.precondition_uid
-    if wanted is not None and wanted != metadata.get("uid"):
+    precondition = options.precondition_uid
+    if precondition is not None and precondition != metadata.get("uid"):
         raise _unmet(
             objects,
             name,
-            f"the UID in the precondition ({wanted}) does not match the UID in record ({metadata.get('uid')})."
+            f"the UID in the precondition ({precondition}) does not match the UID in record ({metadata.get('uid')})."
             " The object might have been deleted and then recreated",
         )
-    wanted = options.precondition_resource_version
-    if wanted is not None and wanted != metadata["resourceVersion"] and not any_version:
+    precondition = options.precondition_resource_version
+    if precondition is not None and precondition != metadata["resourceVersion"] and not any_version:
         raise _unmet(
             objects,
             name,
-            f"the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record"
+            f"the ResourceVersion in the precondition ({precondition}) does not match the ResourceVersion in record"
             f" ({metadata['resourceVersion']}). The object might have been modified",
         )
 
 
 def _check_first(group_resource: str, metadata: Tree, name: str, options: DeleteOptions) -> None:
-    for field, text, wanted in (
+    for field, text, precondition in (
         ("uid", "UID", options.precondition_uid),
         ("resourceVersion", "ResourceVersion", options.precondition_resource_version),
     ):
-        if wanted is not None and wanted != metadata.get(field):
-            why = f"Precondition failed: {text} in precondition: {wanted}, {text} in object meta: {metadata.get(field)}"
+        if precondition is not None and precondition != metadata.get(field):
+            why = f"Precondition failed: {text} in precondition: {precondition}, {text} in object meta: {metadata.get(field)}"
             raise conflict(group_resource, name, why)
 
 

@@ -136,11 +136,11 @@ def _labels_of(raw: bytes) -> dict[str, str]:
 def _fields_of(raw: bytes, values: Mapping[str, Callable[[Tree], str]]) -> tuple[str, ...]:
     tree = _decode(raw) if len(raw) < PARTS_BYTES else tree_in_parts(raw, with_managed_fields=False)
     fields = tuple([value_of(tree) for value_of in values.values()])
-    known = _field_sets.get(fields)
-    if known is None:
-        known = fields
+    shared = _field_sets.get(fields)
+    if shared is None:
+        shared = fields
         _field_sets.put(fields, fields, sum([80 + len(value) for value in fields]))
-    return known
+    return shared
 
 
 class Layout:

@@ -158,11 +158,11 @@ async def _matching(cache: WatchCache, selection: Selection, entries: list[Entry
         return entries
     if len(entries) <= _STEP and not selection.reads_objects:
         return selection.of(entries)
-    found: list[Entry] = []
+    matching: list[Entry] = []
     for start in range(0, len(entries), _STEP):
-        found += await _matching_of(cache, selection, entries[start : start + _STEP])
+        matching += await _matching_of(cache, selection, entries[start : start + _STEP])
         await cache.clock.sleep(0)
-    return found
+    return matching
 
 
 async def _matching_of(cache: WatchCache, selection: Selection, entries: list[Entry]) -> list[Entry]:
@@ -188,15 +188,15 @@ async def _first(
     cache: WatchCache, selection: Selection, entries: list[Entry], *, limit: int
 ) -> tuple[list[Entry], bool]:
     """Return the first ``limit`` that match, and whether any object, matching or not, follows them."""
-    found: list[Entry] = []
+    matching: list[Entry] = []
     for start in range(0, len(entries), _STEP):
-        found += await _matching_of(cache, selection, entries[start : start + _STEP])
-        if len(found) >= limit:
+        matching += await _matching_of(cache, selection, entries[start : start + _STEP])
+        if len(matching) >= limit:
             break
         await cache.clock.sleep(0)
-    if len(found) < limit:
-        return found, False
-    return found[:limit], entries[-1].key != found[limit - 1].key
+    if len(matching) < limit:
+        return matching, False
+    return matching[:limit], entries[-1].key != matching[limit - 1].key
 
 
 def _expired(place: _Place, options: ListOptions) -> StatusError:

@@ -52,7 +52,7 @@ class Kinds(Protocol):
         """Return the time after which objects expire; None where they do not."""
 
 
-class Kept:
+class StoredResource:
     """Cache, store and strategy that the versions of one resource share."""
 
     __slots__ = ("cache", "objects", "strategy")
@@ -95,7 +95,7 @@ class Registry:
         #: Groups whose unknown versions and resources are answered with a Status.
         self.groups: Final = frozenset(r.group for r in built_in)
         self._served: Final[dict[tuple[str, str, str], ServedResource]] = {}
-        self._kept: Final[dict[str, Kept]] = {}
+        self._stored: Final[dict[str, StoredResource]] = {}
         #: Called with group, version and name of every resource that is added or removed.
         self.listeners: Final[list[Callable[[str, str, str], None]]] = []
 
@@ -114,14 +114,14 @@ class Registry:
         served = self._served.get((group, version, name))
         return self._built_in.get((group, version, name)) if served is None else served.resource
 
-    def stored(self, group_resource: str) -> Kept:
+    def stored(self, group_resource: str) -> StoredResource:
         """Cache and generic store of a built-in resource (``namespaces``, ``resourcequotas``). Raises KeyError."""
         name, _, group = group_resource.partition(".")
         for key, resource in self._built_in.items():
             if resource.name == name and resource.group == group and resource.key_prefix:
                 served = self.get(*key)
                 if served is not None:
-                    return self._kept[resource.key_prefix]
+                    return self._stored[resource.key_prefix]
         raise KeyError(group_resource)
 
     def of_kind(self, api_version: str, kind: str) -> list[Resource]:
@@ -145,7 +145,7 @@ class Registry:
         for listener in self.listeners:
             listener(group, version, name)
 
-    def keep(
+    def create_stored(
         self,
         resource: Resource,
         strategy: Strategy,
@@ -153,7 +153,7 @@ class Registry:
         lifetimes: Lifetimes | None = None,
         codec: StorageCodec | None = None,
         keeps_api_version: bool = False,
-    ) -> Kept:
+    ) -> StoredResource:
         """Create the cache and generic store of a resource. Without ``codec`` (custom resources), values are JSON;
         ``keeps_api_version``: see ``Layout``.
         """
@@ -177,7 +177,7 @@ class Registry:
             identities=self._identities,
             lifetimes=lifetimes,
         )
-        return Kept(cache, objects, strategy)
+        return StoredResource(cache, objects, strategy)
 
     def in_use(self) -> list[ServedResource]:
         """Return the resources that have been requested so far, in each version."""
@@ -194,18 +194,18 @@ class Registry:
             served.cache.close()
 
     def _serve(self, resource: Resource) -> ServedResource:
-        kept = self._kept.get(resource.key_prefix)
-        if kept is None:
+        stored = self._stored.get(resource.key_prefix)
+        if stored is None:
             strategy = self._kinds.strategy(resource)
-            kept = self._kept[resource.key_prefix] = self.keep(
+            stored = self._stored[resource.key_prefix] = self.create_stored(
                 resource, strategy, lifetimes=self._lifetimes(resource), codec=self._codec(resource, strategy)
             )
         to_storage, from_storage = self._kinds.conversions(resource)
         return ServedResource(
             resource,
-            storage=kept.objects,
-            cache=kept.cache,
-            strategy=kept.strategy,
+            storage=stored.objects,
+            cache=stored.cache,
+            strategy=stored.strategy,
             struct=struct(resource.definition) if resource.definition else None,
             to_storage=to_storage,
             from_storage=from_storage,

@@ -82,7 +82,7 @@ def select(
 ) -> Selection:
     """Return the selection of a request. ``fields`` has the kind's own field labels (``field_values``), and names."""
     requirements = fields.requirements if fields is not None else ()
-    tests: list[Test] = [_field_test(cache, each, field_values or {}) for each in requirements]
+    tests: list[Test] = [_field_test(cache, requirement, field_values or {}) for requirement in requirements]
     if labels is not None and not labels.is_empty:
         matches = labels.matches
         tests.append(lambda entry: matches(entry.labels))

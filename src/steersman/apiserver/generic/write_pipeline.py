@@ -304,9 +304,9 @@ async def _update(write: Write, key: str, entry: Entry | None) -> Entry:
     else:
         write.old = layout.tree(entry)
     if write.uid:
-        found = "" if write.old is None else write.old["metadata"].get("uid") or ""
-        if found != write.uid:
-            raise uid_mismatch(ctx.group_resource, name, key=key, wanted=write.uid, found=found)
+        actual = "" if write.old is None else write.old["metadata"].get("uid") or ""
+        if actual != write.uid:
+            raise uid_mismatch(ctx.group_resource, name, key=key, precondition=write.uid, actual=actual)
     if entry is None:
         may_create = write.objects.strategy.allow_create_on_update if write.may_create is None else write.may_create
         if not may_create or write.subresource:

@@ -84,12 +84,12 @@ def wipe_system_fields(metadata: Tree) -> None:
 
 def ensure_object_namespace(metadata: Tree, namespace: str) -> None:
     """Set the namespace of the path, which is empty for cluster-scoped kinds. Raises 400 if the object names another one."""
-    given = metadata.get("namespace")
-    if given == namespace:
+    body_namespace = metadata.get("namespace")
+    if body_namespace == namespace:
         return
     if not namespace:
         metadata.pop("namespace", None)
-    elif given:
+    elif body_namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     else:
         metadata["namespace"] = namespace
@@ -97,12 +97,12 @@ def ensure_object_namespace(metadata: Tree, namespace: str) -> None:
 
 def ensure_object_name(metadata: Tree, name: str) -> None:
     """Raise 400 if the name of the object is not that of the path."""
-    given = metadata.get("name")
-    if given == name:
+    body_name = metadata.get("name")
+    if body_name == name:
         return
-    if not given:
+    if not body_name:
         raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
-    raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
+    raise bad_request(f"the name of the object ({body_name}) does not match the name on the URL ({name})")
 
 
 def dedupe_owner_references(metadata: Tree, warn: Callable[[str], None], *, after_admission: bool = False) -> None:
@@ -253,11 +253,11 @@ def _set_or_drop(metadata: Tree, name: str, value: Any) -> None:
         metadata[name] = value
 
 
-def uid_mismatch(group_resource: str, name: str, *, key: str, wanted: str, found: str) -> StatusError:
+def uid_mismatch(group_resource: str, name: str, *, key: str, precondition: str, actual: str) -> StatusError:
     """409: the write names the uid of another object than the one stored (or of one that is gone)."""
     return conflict(
         group_resource,
         name,
         f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed:"
-        f" UID in precondition: {wanted}, UID in object meta: {found}",
+        f" UID in precondition: {precondition}, UID in object meta: {actual}",
     )

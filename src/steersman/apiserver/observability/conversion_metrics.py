@@ -56,7 +56,7 @@ def _histogram(name: str, text: str, label_names: tuple[str, ...], histograms: M
     for values, histogram in histograms.items():
         labels = tuple(zip(label_names, values, strict=True))
         total = 0
-        for bound, count in zip((*(f"{each:g}" for each in histogram.bounds), "+Inf"), histogram.counts, strict=True):
+        for bound, count in zip((*(f"{limit:g}" for limit in histogram.bounds), "+Inf"), histogram.counts, strict=True):
             total += count
             samples.append(("_bucket", (*labels, ("le", bound)), total))
         samples += [("_sum", labels, histogram.total_seconds), ("_count", labels, total)]

@@ -67,7 +67,7 @@ class WebhookMetricsCollector:
         for values, histogram in self._metrics.durations.items():
             labels = tuple(zip(("name", "operation", "rejected", "type"), values, strict=True))
             total = 0
-            for bound, count in zip((*(f"{each:g}" for each in BUCKETS), "+Inf"), histogram.counts, strict=True):
+            for bound, count in zip((*(f"{limit:g}" for limit in BUCKETS), "+Inf"), histogram.counts, strict=True):
                 total += count
                 samples.append(("_bucket", (*labels, ("le", bound)), total))
             samples += [("_sum", labels, histogram.total_seconds), ("_count", labels, total)]

@@ -140,9 +140,9 @@ def _kinds(sources: Sequence[GroupVersionSource]) -> dict[str, list[GVK]]:
     for source in sources:
         for resource in source.resources:
             for gvk in _kinds_of(resource):
-                known = kinds.setdefault(definition_name(*gvk), [])
-                if gvk not in known:
-                    known.append(gvk)
+                gvks = kinds.setdefault(definition_name(*gvk), [])
+                if gvk not in gvks:
+                    gvks.append(gvk)
     for kind in _SHARED_KINDS:
         kinds[_META + kind] = sorted((source.group, source.version, kind) for source in sources)
     kinds[_META + "Status"] = [("", "v1", "Status")]

@@ -37,7 +37,7 @@ def _rewrite(schema: Tree, rewrite: Callable[[Tree], Tree]) -> Tree:
     """Return a copy with ``rewrite`` applied to the schema and then to the schemas in it."""
     tree = rewrite(schema)
     if isinstance(properties := tree.get("properties"), dict):
-        tree = {**tree, "properties": {name: _rewrite(each, rewrite) for name, each in properties.items()}}
+        tree = {**tree, "properties": {name: _rewrite(subschema, rewrite) for name, subschema in properties.items()}}
     for name in ("items", "additionalProperties"):
         if isinstance(inner := tree.get(name), dict):
             tree = {**tree, name: _rewrite(inner, rewrite)}
@@ -74,7 +74,7 @@ def _strip_for_version_2(schema: Tree) -> Tree:
 
 def _without_nullable_required(tree: Tree) -> Tree:
     properties, values = tree.get("properties") or {}, tree.get("additionalProperties")
-    nullable = {name for name, each in properties.items() if each.get("nullable")}
+    nullable = {name for name, subschema in properties.items() if subschema.get("nullable")}
     required = [name for name in tree.get("required") or () if name not in nullable]
     if isinstance(values, dict) and values.get("nullable"):
         required = []

@@ -102,15 +102,15 @@ class Sources:
         if self._generation != self._catalog.generation:
             self._generation = self._catalog.generation
             sources = [self._source(version) for version in self._group_versions()]
-            known = self._snapshot.group_versions
-            if len(sources) != len(known) or any(a is not b for a, b in zip(sources, known, strict=True)):
+            previous = self._snapshot.group_versions
+            if len(sources) != len(previous) or any(a is not b for a, b in zip(sources, previous, strict=True)):
                 self._snapshot = Snapshot(sources)
         return self._snapshot
 
     def _source(self, version: GroupVersion) -> GroupVersionSource:
         source = GroupVersionSource(version, self._custom)
-        known = self._snapshot.by_path.get(source.path)
-        return known if known is not None and known.is_same(source) else source
+        previous = self._snapshot.by_path.get(source.path)
+        return previous if previous is not None and previous.is_same(source) else source
 
     def _group_versions(self) -> list[GroupVersion]:
         core = self._catalog.group("")

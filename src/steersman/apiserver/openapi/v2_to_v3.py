@@ -39,9 +39,9 @@ def convert_document(swagger: Any) -> Document:
     components: Tree = {"schemas": {}}
     if responses := _tree(swagger.get("responses")):
         media_types = _texts(swagger.get("produces"))
-        components["responses"] = {name: _response(_tree(each), media_types) for name, each in responses.items()}
+        components["responses"] = {name: _response(_tree(value), media_types) for name, value in responses.items()}
     if security := _tree(swagger.get("securityDefinitions")):
-        components["securitySchemes"] = {name: _security_scheme(_tree(each)) for name, each in security.items()}
+        components["securitySchemes"] = {name: _security_scheme(_tree(value)) for name, value in security.items()}
     frame: Tree = {"openapi": "3.0.0", "info": _tree(swagger.get("info")), "paths": {}, "components": components}
     if documentation := _tree(swagger.get("externalDocs")):
         frame["externalDocs"] = _some(documentation, ("description", "url"))
@@ -55,7 +55,7 @@ def convert_path(item: Tree) -> Tree:
         path["$ref"] = item["$ref"]
     path |= {method: _operation(item[method]) for method in _METHODS if isinstance(item.get(method), dict)}
     if parameters := _trees(item.get("parameters")):
-        path["parameters"] = [_parameter(each) for each in parameters]
+        path["parameters"] = [_parameter(parameter) for parameter in parameters]
     return path
 
 
@@ -70,10 +70,10 @@ def convert_schema(schema: Any) -> Any:
             converted[name] = [*map(convert_schema, member)] if isinstance(member, list) else convert_schema(member)
     for name in _SCHEMA_LISTS:
         if isinstance(schema.get(name), list):
-            converted[name] = [convert_schema(each) for each in schema[name]]
+            converted[name] = [convert_schema(subschema) for subschema in schema[name]]
     for name in _SCHEMA_MAPS:
         if isinstance(schema.get(name), dict):
-            converted[name] = {key: convert_schema(each) for key, each in schema[name].items()}
+            converted[name] = {key: convert_schema(subschema) for key, subschema in schema[name].items()}
     reference = converted.get("$ref")
     if not isinstance(reference, str):
         return converted
@@ -98,7 +98,9 @@ def _operation(operation: Tree) -> Tree:
         converted["parameters"] = parameters
     media_types, responses = _texts(operation.get("produces")), _tree(operation.get("responses"))
     converted["responses"] = _extensions(responses) | {
-        code: _response(_tree(each), media_types) for code, each in responses.items() if not code.startswith("x-")
+        code: _response(_tree(response), media_types)
+        for code, response in responses.items()
+        if not code.startswith("x-")
     }
     return converted
 
@@ -148,8 +150,8 @@ def _tree(value: Any) -> Tree:
 
 
 def _trees(value: Any) -> list[Tree]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _texts(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

@@ -131,9 +131,9 @@ def forwarded_headers(request: Request) -> Headers:
     headers = [(name, value) for name, value in end_to_end(request.headers) if name not in left_out]
     client = request.scope.get("client")
     if client:
-        known = [value for name, value in headers if name == b"x-forwarded-for"]
+        previous = [value for name, value in headers if name == b"x-forwarded-for"]
         headers = [(name, value) for name, value in headers if name != b"x-forwarded-for"]
-        headers.append((b"x-forwarded-for", b", ".join([*known, client[0].encode()])))
+        headers.append((b"x-forwarded-for", b", ".join([*previous, client[0].encode()])))
     return [(name, _without_token(value) if name == b"sec-websocket-protocol" else value) for name, value in headers]
 
 

@@ -86,8 +86,8 @@ def _preferred_address(addresses: Sequence[Tree], types: Sequence[str]) -> str:
         for address in addresses:
             if address.get("type") == type_:
                 return str(address.get("address") or "")
-    known = " ".join(f"{{{address.get('type', '')} {address.get('address', '')}}}" for address in addresses)
-    raise plain_error(f"no preferred addresses found; known addresses: [{known}]")
+    addresses_text = " ".join(f"{{{address.get('type', '')} {address.get('address', '')}}}" for address in addresses)
+    raise plain_error(f"no preferred addresses found; known addresses: [{addresses_text}]")
 
 
 def kubelet_unreachable_error(location: Location) -> StatusError:

@@ -125,7 +125,7 @@ class ConnectionPool:
         return None
 
     def _drop_oldest(self) -> None:
-        location = min(self._idle, key=lambda each: self._idle[each][0][0])
+        location = min(self._idle, key=lambda candidate: self._idle[candidate][0][0])
         _, streams = self._idle[location].pop(0)
         self._idle_count -= 1
         if not self._idle[location]:

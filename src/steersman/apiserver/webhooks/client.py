@@ -217,9 +217,9 @@ def json_body(answer: Answer) -> bytes:
 def _status_error(answer: Answer, media_type: str) -> StatusError:
     """Return the Status in the body of a failure, or what the code means."""
     try:
-        found: Any = decode_json(answer.body)
-        if isinstance(found, dict) and (found.get("kind"), found.get("apiVersion")) == ("Status", "v1"):
-            return StatusError({"code": answer.status, **decode(struct_for("", "v1", "Status"), found).tree})
+        tree: Any = decode_json(answer.body)
+        if isinstance(tree, dict) and (tree.get("kind"), tree.get("apiVersion")) == ("Status", "v1"):
+            return StatusError({"code": answer.status, **decode(struct_for("", "v1", "Status"), tree).tree})
     except DecodeError:
         pass
     is_text = not media_type or media_type.startswith("text/")

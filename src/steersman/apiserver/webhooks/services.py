@@ -97,28 +97,30 @@ def _addresses(
         return (Address(spec.get("externalName") or "", port),)
     service_port = find_service_port(spec, name, port)
     of_service = [
-        found.tree() for found in slices.snapshot(slices.scope(namespace)) if found.labels.get(_SERVICE_LABEL) == name
+        cached.tree()
+        for cached in slices.snapshot(slices.scope(namespace))
+        if cached.labels.get(_SERVICE_LABEL) == name
     ]
     addresses = tuple(slice_addresses(of_service, service_port))
     if addresses or of_service:
         return addresses
-    found = endpoints.get(endpoints.key(namespace, name))
-    return () if found is None else tuple(endpoints_addresses(found.tree(), service_port))
+    entry = endpoints.get(endpoints.key(namespace, name))
+    return () if entry is None else tuple(endpoints_addresses(entry.tree(), service_port))
 
 
 def find_service_port(spec: Tree, name: str, port: int) -> str:
     """Return the name of the Service's port with a number. Raises 503 if there is none."""
-    for each in spec.get("ports") or ():
-        if each.get("port") == port:
-            return each.get("name") or ""
+    for service_port in spec.get("ports") or ():
+        if service_port.get("port") == port:
+            return service_port.get("name") or ""
     raise service_unavailable(f"no service port {port} found for service {quote(name)}")
 
 
 def slice_addresses(slices: Iterable[Tree], port_name: str) -> Iterable[Address]:
     """Yield the ready addresses of EndpointSlices for a port name."""
-    for each in slices:
-        numbers = _ports(each.get("ports"), port_name)
-        for endpoint in each.get("endpoints") or () if numbers else ():
+    for endpoint_slice in slices:
+        numbers = _ports(endpoint_slice.get("ports"), port_name)
+        for endpoint in endpoint_slice.get("endpoints") or () if numbers else ():
             if (endpoint.get("conditions") or {}).get("ready") is not False:
                 node = endpoint.get("nodeName") or ""
                 yield from (Address(address, numbers[0], node) for address in endpoint.get("addresses") or ())

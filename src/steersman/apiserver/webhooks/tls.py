@@ -88,12 +88,12 @@ def _address(text: str) -> Any:
 
 def _matches(pattern: str, host: str) -> bool:
     """True if a DNS name of a certificate matches; ``*`` stands for the whole first label only."""
-    wanted, found = pattern.lower().split("."), host.lower().removesuffix(".").split(".")
-    if len(wanted) != len(found) or not all(map(_LABEL.fullmatch, found)):
+    pattern_labels, host_labels = pattern.lower().split("."), host.lower().removesuffix(".").split(".")
+    if len(pattern_labels) != len(host_labels) or not all(map(_LABEL.fullmatch, host_labels)):
         return False
-    if wanted[0] == "*" and len(wanted) > 1:
-        wanted, found = wanted[1:], found[1:]
-    return wanted == found
+    if pattern_labels[0] == "*" and len(pattern_labels) > 1:
+        pattern_labels, host_labels = pattern_labels[1:], host_labels[1:]
+    return pattern_labels == host_labels
 
 
 def tls_error_text(error: ssl.SSLError) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class PolicyStatus(ManagedController):
+class PolicyStatusController(ManagedController):
     """Reconciles policies by name."""
 
     name: ClassVar[str] = "validatingadmissionpolicy-status-controller"
@@ -65,6 +65,6 @@ class PolicyStatus(ManagedController):
         return expression_warnings(spec, sorted(kinds.items()), params)
 
 
-def build(context: ControllerContext) -> PolicyStatus:
+def build(context: ControllerContext) -> PolicyStatusController:
     """Construct the controller."""
-    return PolicyStatus(context)
+    return PolicyStatusController(context)

@@ -44,7 +44,7 @@ _OF_VOLUME: Final = "attachdetach volume"
 _OURS: Final = re.compile(r"csi-[0-9a-f]{64}\Z")
 
 
-class AttachDetach(ManagedController):
+class AttachDetachController(ManagedController):
     """Reconciles Nodes by name."""
 
     name: ClassVar[str] = "persistentvolume-attach-detach-controller"
@@ -272,6 +272,6 @@ def _moves_volumes(change: Change[Pod]) -> bool:
     return node_of(old) != node_of(new) or needs_volumes(old, None) != needs_volumes(new, None)
 
 
-def build(context: ControllerContext) -> AttachDetach:
+def build(context: ControllerContext) -> AttachDetachController:
     """Construct the controller."""
-    return AttachDetach(context)
+    return AttachDetachController(context)

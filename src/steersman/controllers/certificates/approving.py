@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class Approver(ManagedController):
+class CSRApprovingController(ManagedController):
     """Reconciles CertificateSigningRequests by name."""
 
     name: ClassVar[str] = "certificatesigningrequest-approving-controller"
@@ -65,6 +65,6 @@ class Approver(ManagedController):
         return reviewed.status is not None and reviewed.status.allowed
 
 
-def build(context: ControllerContext) -> Approver:
+def build(context: ControllerContext) -> CSRApprovingController:
     """Construct the controller."""
-    return Approver(context)
+    return CSRApprovingController(context)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class Cleaner(ManagedController):
+class CSRCleanerController(ManagedController):
     """Reconciles CertificateSigningRequests by name, each when its retention ends."""
 
     name: ClassVar[str] = "certificatesigningrequest-cleaner-controller"
@@ -40,6 +40,6 @@ class Cleaner(ManagedController):
         return None
 
 
-def build(context: ControllerContext) -> Cleaner:
+def build(context: ControllerContext) -> CSRCleanerController:
     """Construct the controller."""
-    return Cleaner(context)
+    return CSRCleanerController(context)

@@ -39,7 +39,7 @@ _FLAGS: Final = {
 }
 
 
-class Signer(ManagedController):
+class CSRSigningController(ManagedController):
     """Reconciles CertificateSigningRequests by name."""
 
     name: ClassVar[str] = "certificatesigningrequest-signing-controller"
@@ -85,7 +85,7 @@ def authorities(options: ControllerOptions) -> dict[str, Authority]:
     return authorities_by_signer
 
 
-def build(context: ControllerContext) -> Signer | None:
+def build(context: ControllerContext) -> CSRSigningController | None:
     """Construct the controller; None without ``--cluster-signing-*`` files."""
     authorities_by_signer = authorities(context.options)
-    return Signer(context, authorities=authorities_by_signer) if authorities_by_signer else None
+    return CSRSigningController(context, authorities=authorities_by_signer) if authorities_by_signer else None

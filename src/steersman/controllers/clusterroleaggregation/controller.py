@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class ClusterRoleAggregation(ManagedController):
+class ClusterRoleAggregationController(ManagedController):
     """Reconciles aggregating roles by name."""
 
     name: ClassVar[str] = "clusterrole-aggregation-controller"
@@ -58,6 +58,6 @@ def _aggregating(role: ClusterRole) -> tuple[str, ...]:
     return () if role.aggregationRule is None else ("",)
 
 
-def build(context: ControllerContext) -> ClusterRoleAggregation:
+def build(context: ControllerContext) -> ClusterRoleAggregationController:
     """Construct the controller."""
-    return ClusterRoleAggregation(context)
+    return ClusterRoleAggregationController(context)

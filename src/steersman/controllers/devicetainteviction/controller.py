@@ -49,7 +49,7 @@ _EVENT: Final = "DeviceTaintManagerEviction"
 _BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240)
 
 
-class DeviceTaintEviction(ManagedController):
+class DeviceTaintEvictionController(ManagedController):
     """Reconciles pods; a second queue reconciles the status of rules."""
 
     name: ClassVar[str] = "device-taint-eviction-controller"
@@ -228,6 +228,6 @@ def _seen(pod: Pod) -> tuple[object, ...]:
     return node_of(pod), is_active(pod), pod.status.resourceClaimStatuses if pod.status else None
 
 
-def build(context: ControllerContext) -> DeviceTaintEviction:
+def build(context: ControllerContext) -> DeviceTaintEvictionController:
     """Construct the controller."""
-    return DeviceTaintEviction(context)
+    return DeviceTaintEvictionController(context)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _POD: Final = "pod:"
 
 
-class Disruption(ManagedController):
+class DisruptionController(ManagedController):
     """Reconciles budgets by key, and pods with a ``DisruptionTarget`` condition by ``pod:`` and key."""
 
     name: ClassVar[str] = "disruption-controller"
@@ -207,6 +207,6 @@ def _replicas(obj: Any) -> int:
     return 1 if replicas is None else int(replicas)
 
 
-def build(context: ControllerContext) -> Disruption:
+def build(context: ControllerContext) -> DisruptionController:
     """Construct the controller."""
-    return Disruption(context)
+    return DisruptionController(context)

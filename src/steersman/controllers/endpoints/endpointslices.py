@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _DISABLED = "TopologyAwareHintsDisabled"
 
 
-class EndpointSlices(ManagedController):
+class EndpointSliceController(ManagedController):
     """Reconciles Services."""
 
     name: ClassVar[str] = "endpointslice-controller"
@@ -145,6 +145,6 @@ def _is_ours(change: Change[EndpointSlice]) -> bool:
     return any(labels_of(slice_).get(MANAGED_BY) == CONTROLLER for slice_ in versions)
 
 
-def build(context: ControllerContext) -> EndpointSlices:
+def build(context: ControllerContext) -> EndpointSliceController:
     """Construct the controller."""
-    return EndpointSlices(context)
+    return EndpointSliceController(context)

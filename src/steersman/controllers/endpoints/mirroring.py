@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class Mirroring(ManagedController):
+class EndpointSliceMirroringController(ManagedController):
     """Reconciles Endpoints, whose keys are their Services'."""
 
     name: ClassVar[str] = "endpointslice-mirroring-controller"
@@ -64,6 +64,6 @@ def _is_ours(change: Change[EndpointSlice]) -> bool:
     return any(labels_of(slice_).get(MANAGED_BY) == CONTROLLER for slice_ in versions)
 
 
-def build(context: ControllerContext) -> Mirroring:
+def build(context: ControllerContext) -> EndpointSliceMirroringController:
     """Construct the controller."""
-    return Mirroring(context)
+    return EndpointSliceMirroringController(context)

@@ -125,12 +125,13 @@ def without_hints(slice_: EndpointSlice) -> EndpointSlice:
 
 def hint(changes: Changes, unchanged: Sequence[EndpointSlice], shares: Mapping[str, float] | None) -> Hinting:
     """Set hints in slices to create or update, which have none, and add the ``unchanged`` slices that need others."""
+    updates = list(changes.update)
     try:
         zones = _hint(changes, unchanged, shares)
     except HintsDisabledError as error:
         hinted = [slice_ for slice_ in unchanged if any(endpoint.hints for endpoint in endpoints_of(slice_))]
         changes.create[:] = map(without_hints, changes.create)
-        changes.update[:] = map(without_hints, [*changes.update, *hinted])
+        changes.update[:] = map(without_hints, [*updates, *hinted])
         return Hinting(reason=str(error))
     return Hinting(zones)
 

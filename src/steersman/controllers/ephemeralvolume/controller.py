@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _BY_CLAIM: Final = "ephemeral volume claim"
 
 
-class EphemeralVolumes(ManagedController):
+class EphemeralVolumeController(ManagedController):
     """Reconciles pods."""
 
     name: ClassVar[str] = "ephemeral-volume-controller"
@@ -75,6 +75,6 @@ def _claim_keys(pod: Pod) -> list[str]:
     return [key_of(claim) for claim in wanted_claims(pod).values()]
 
 
-def build(context: ControllerContext) -> EphemeralVolumes:
+def build(context: ControllerContext) -> EphemeralVolumeController:
     """Construct the controller."""
-    return EphemeralVolumes(context)
+    return EphemeralVolumeController(context)

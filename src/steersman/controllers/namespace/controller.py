@@ -43,7 +43,7 @@ _YOUNG_SECONDS: Final = 5.0
 _AT_ONCE: Final = 8
 
 
-class Namespaces(ManagedController):
+class NamespaceController(ManagedController):
     """Controller of namespaces by name."""
 
     name: ClassVar[str] = "namespace-controller"
@@ -190,6 +190,6 @@ async def _unless_unknown(call: Callable[[], Any]) -> bool:
     return True
 
 
-def build(context: ControllerContext) -> Namespaces:
+def build(context: ControllerContext) -> NamespaceController:
     """Construct the controller."""
-    return Namespaces(context)
+    return NamespaceController(context)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _WORKERS = 30
 
 
-class NodeIPAM(ManagedController):
+class NodeIPAMController(ManagedController):
     """Reconciles Nodes by name."""
 
     name: ClassVar[str] = "node-ipam-controller"
@@ -127,6 +127,6 @@ def ranges(options: ControllerOptions) -> list[NodeRanges]:
     return node_ranges
 
 
-def build(context: ControllerContext) -> NodeIPAM | None:
+def build(context: ControllerContext) -> NodeIPAMController | None:
     """Construct the controller; None without ``--allocate-node-cidrs``."""
-    return NodeIPAM(context) if context.options.allocate_node_cidrs else None
+    return NodeIPAMController(context) if context.options.allocate_node_cidrs else None

@@ -38,7 +38,7 @@ _POD: Final = "pod:"
 _SETTLE_SECONDS: Final = 1.0
 
 
-class NodeLifecycle(ManagedController):
+class NodeLifecycleController(ManagedController):
     """Reconciles Nodes by name, and newly bound pods by ``pod:`` and key."""
 
     name: ClassVar[str] = "node-lifecycle-controller"
@@ -247,6 +247,6 @@ class NodeLifecycle(ManagedController):
             self.events.event(pod, "Warning", "NodeNotReady", "Node is not ready")
 
 
-def build(context: ControllerContext) -> NodeLifecycle:
+def build(context: ControllerContext) -> NodeLifecycleController:
     """Construct the controller."""
-    return NodeLifecycle(context)
+    return NodeLifecycleController(context)

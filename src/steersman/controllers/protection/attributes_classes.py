@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _BY_CLASS: Final = "volume attributes class"
 
 
-class AttributesClassProtection(ManagedController):
+class VACProtectionController(ManagedController):
     """Reconciles VolumeAttributesClasses by name."""
 
     name: ClassVar[str] = "volumeattributesclass-protection-controller"
@@ -54,6 +54,6 @@ def _may_release(change: Change[PersistentVolume] | Change[PersistentVolumeClaim
     return not isinstance(change, Added)
 
 
-def build(context: ControllerContext) -> AttributesClassProtection:
+def build(context: ControllerContext) -> VACProtectionController:
     """Construct the controller."""
-    return AttributesClassProtection(context)
+    return VACProtectionController(context)

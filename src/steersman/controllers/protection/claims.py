@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class ClaimProtection(ManagedController):
+class PVCProtectionController(ManagedController):
     """Reconciles PersistentVolumeClaims."""
 
     name: ClassVar[str] = "persistentvolumeclaim-protection-controller"
@@ -60,6 +60,6 @@ def _may_release(change: Change[Pod]) -> bool:
     return isinstance(change, Deleted)
 
 
-def build(context: ControllerContext) -> ClaimProtection:
+def build(context: ControllerContext) -> PVCProtectionController:
     """Construct the controller."""
-    return ClaimProtection(context)
+    return PVCProtectionController(context)

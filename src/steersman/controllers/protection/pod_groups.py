@@ -29,7 +29,7 @@ GROUPS: Final[ResourceType[PodGroup]] = custom(
 _BY_GROUP: Final = "pod group in use"
 
 
-class PodGroupProtection(ManagedController):
+class PodGroupProtectionController(ManagedController):
     """Reconciles PodGroups."""
 
     name: ClassVar[str] = "podgroup-protection-controller"
@@ -54,6 +54,6 @@ def _may_release(change: Change[Pod]) -> bool:
     return isinstance(change, Deleted) or is_finished(change.new)
 
 
-def build(context: ControllerContext) -> PodGroupProtection:
+def build(context: ControllerContext) -> PodGroupProtectionController:
     """Construct the controller."""
-    return PodGroupProtection(context)
+    return PodGroupProtectionController(context)

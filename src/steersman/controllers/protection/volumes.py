@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class VolumeProtection(ManagedController):
+class PVProtectionController(ManagedController):
     """Reconciles PersistentVolumes by name."""
 
     name: ClassVar[str] = "persistentvolume-protection-controller"
@@ -40,6 +40,6 @@ class VolumeProtection(ManagedController):
                 pass
 
 
-def build(context: ControllerContext) -> VolumeProtection:
+def build(context: ControllerContext) -> PVProtectionController:
     """Construct the controller."""
-    return VolumeProtection(context)
+    return PVProtectionController(context)

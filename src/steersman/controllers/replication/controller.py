@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 STATUS_TRIES: Final = 2
 
 
-class ReplicationBase(ManagedController):
+class BaseReplicationController(ManagedController):
     """Base of controllers that maintain a number of Pods. Subclasses define what differs between the kinds."""
 
     model: ClassVar[type[Any]]

@@ -9,7 +9,7 @@ from lightkube.models.apps_v1 import ReplicaSet, ReplicaSetCondition, ReplicaSet
 
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.objects import labels_of, namespace_of, uid_of
-from steersman.controllers.replication.controller import ReplicationBase
+from steersman.controllers.replication.controller import BaseReplicationController
 from steersman.controllers.replication.plan import Counts, Status
 from steersman.runtime.dependents import controlled_by, index_dependents
 from steersman.runtime.owners import controller_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class ReplicaSetController(ReplicationBase):
+class ReplicaSetController(BaseReplicationController):
     """``replicaset-controller``."""
 
     name = "replicaset-controller"

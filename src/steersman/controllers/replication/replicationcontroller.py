@@ -11,7 +11,7 @@ from lightkube.models.core_v1 import (
 )
 
 from steersman.apimachinery.selectors import from_label_selector
-from steersman.controllers.replication.controller import ReplicationBase
+from steersman.controllers.replication.controller import BaseReplicationController
 from steersman.controllers.replication.plan import Counts, Status
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class ReplicationControllerController(ReplicationBase):
+class ReplicationControllerController(BaseReplicationController):
     """``replicationcontroller-controller``."""
 
     name = "replication-controller"

@@ -51,7 +51,7 @@ _MANAGER: Final = "ResourceClaimController"
 _GONE_MAX: Final = 500
 
 
-class ResourceClaims(ManagedController):
+class ResourceClaimController(ManagedController):
     """Reconciles ``pod:NAMESPACE/NAME`` and ``claim:NAMESPACE/NAME``."""
 
     name: ClassVar[str] = "resourceclaim-controller"
@@ -212,6 +212,6 @@ def _pods(claim: ResourceClaim) -> list[str]:
     return [f"{namespace_of(claim)}/{owner.name}"] if owner is not None else []
 
 
-def build(context: ControllerContext) -> ResourceClaims:
+def build(context: ControllerContext) -> ResourceClaimController:
     """Construct the controller."""
-    return ResourceClaims(context)
+    return ResourceClaimController(context)

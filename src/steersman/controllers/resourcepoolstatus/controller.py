@@ -30,7 +30,7 @@ REQUESTS: Final[ResourceType[ResourcePoolStatusRequest]] = custom(
 )
 
 
-class ResourcePoolStatus(ManagedController):
+class ResourcePoolStatusController(ManagedController):
     """Reconciles requests by name."""
 
     name: ClassVar[str] = "resourcepoolstatusrequest-controller"
@@ -74,6 +74,6 @@ class ResourcePoolStatus(ManagedController):
         return None
 
 
-def build(context: ControllerContext) -> ResourcePoolStatus:
+def build(context: ControllerContext) -> ResourcePoolStatusController:
     """Construct the controller."""
-    return ResourcePoolStatus(context)
+    return ResourcePoolStatusController(context)

@@ -41,7 +41,7 @@ _DEVICE_CLAIMS: Final = "resourceclaims.resource.k8s.io"
 _SETTLE_SECONDS: Final = 0.05
 
 
-class ResourceQuotas(ManagedController):
+class ResourceQuotaController(ManagedController):
     """Reconciles ResourceQuotas."""
 
     name: ClassVar[str] = "resourcequota-controller"
@@ -157,6 +157,6 @@ def _tree(obj: Any) -> Tree:
     return tree
 
 
-def build(context: ControllerContext) -> ResourceQuotas:
+def build(context: ControllerContext) -> ResourceQuotaController:
     """Construct the controller."""
-    return ResourceQuotas(context)
+    return ResourceQuotaController(context)

@@ -29,7 +29,7 @@ _LABELS: Final = (
 )  # fmt: skip
 
 
-class SELinuxWarning(ManagedController):
+class SELinuxWarningController(ManagedController):
     """Reconciles pods."""
 
     name: ClassVar[str] = "selinux-warning-controller"
@@ -127,6 +127,6 @@ def _seen(pod: Pod) -> tuple[bool, int]:
     return is_finished(pod), len((pod.spec.ephemeralContainers if pod.spec else None) or ())
 
 
-def build(context: ControllerContext) -> SELinuxWarning:
+def build(context: ControllerContext) -> SELinuxWarningController:
     """Construct the controller."""
-    return SELinuxWarning(context)
+    return SELinuxWarningController(context)

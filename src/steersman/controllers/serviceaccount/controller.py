@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class ServiceAccounts(ManagedController):
+class ServiceAccountsController(ManagedController):
     """Reconciles namespaces by name."""
 
     name: ClassVar[str] = "serviceaccount-controller"
@@ -50,6 +50,6 @@ class ServiceAccounts(ManagedController):
                 self.record_created(key, self._accounts, created)
 
 
-def build(context: ControllerContext) -> ServiceAccounts:
+def build(context: ControllerContext) -> ServiceAccountsController:
     """Construct the controller."""
-    return ServiceAccounts(context)
+    return ServiceAccountsController(context)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _BY_ACCOUNT: Final = "account"
 
 
-class ServiceAccountTokens(ManagedController):
+class TokensController(ManagedController):
     """Reconciles Secrets."""
 
     name: ClassVar[str] = "serviceaccount-token-controller"
@@ -115,11 +115,11 @@ def _accounts(secret: Secret) -> tuple[str, ...]:
     return (key,) if key else ()
 
 
-def build(context: ControllerContext) -> ServiceAccountTokens | None:
+def build(context: ControllerContext) -> TokensController | None:
     """Construct the controller; None without ``--service-account-private-key-file``."""
     options = context.options
     if not options.service_account_private_key_file:
         return None
     key = keys.read_private_key(Path(options.service_account_private_key_file).read_bytes())
     root_ca = Path(options.root_ca_file).read_bytes() if options.root_ca_file else b""
-    return ServiceAccountTokens(context, key=key, root_ca=root_ca)
+    return TokensController(context, key=key, root_ca=root_ca)

@@ -27,7 +27,7 @@ STORAGE_VERSIONS: Final[ResourceType[dict[str, Any]]] = custom(
 _NAMESPACE: Final = "kube-system"
 
 
-class StorageVersionGC(ManagedController):
+class StorageVersionGCController(ManagedController):
     """Reconciles StorageVersions by name."""
 
     name: ClassVar[str] = "storageversion-garbage-collector-controller"
@@ -81,6 +81,6 @@ class StorageVersionGC(ManagedController):
         self.own_writes.note(key, self._versions, written)
 
 
-def build(context: ControllerContext) -> StorageVersionGC:
+def build(context: ControllerContext) -> StorageVersionGCController:
     """Construct the controller."""
-    return StorageVersionGC(context)
+    return StorageVersionGCController(context)

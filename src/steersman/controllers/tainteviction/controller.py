@@ -28,7 +28,7 @@ _WORKERS: Final = 8
 _BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 120.0, 180.0, 240.0)
 
 
-class TaintEviction(ManagedController):
+class TaintEvictionController(ManagedController):
     """Reconciles pods."""
 
     name: ClassVar[str] = "taint-eviction-controller"
@@ -135,6 +135,6 @@ class TaintEviction(ManagedController):
             pass
 
 
-def build(context: ControllerContext) -> TaintEviction:
+def build(context: ControllerContext) -> TaintEvictionController:
     """Construct the controller."""
-    return TaintEviction(context)
+    return TaintEvictionController(context)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class TTL(ManagedController):
+class TTLController(ManagedController):
     """Reconciles Nodes by name."""
 
     name: ClassVar[str] = "ttl-controller"
@@ -52,6 +52,6 @@ class TTL(ManagedController):
         self.own_writes.note(key, self._nodes, written)
 
 
-def build(context: ControllerContext) -> TTL:
+def build(context: ControllerContext) -> TTLController:
     """Construct the controller."""
-    return TTL(context)
+    return TTLController(context)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _BUCKETS: Final = tuple(0.1 * 2**exponent for exponent in range(14))
 
 
-class TTLAfterFinished(ManagedController):
+class TTLAfterFinishedController(ManagedController):
     """Reconciles Jobs."""
 
     name: ClassVar[str] = "ttl-after-finished-controller"
@@ -63,6 +63,6 @@ class TTLAfterFinished(ManagedController):
         return None
 
 
-def build(context: ControllerContext) -> TTLAfterFinished:
+def build(context: ControllerContext) -> TTLAfterFinishedController:
     """Construct the controller."""
-    return TTLAfterFinished(context)
+    return TTLAfterFinishedController(context)

@@ -102,10 +102,10 @@ class _Reader:
     def __init__(self) -> None:
         self.problems: list[str] = []
 
-    def check_names(self, tree: Tree, known: set[str], path: str) -> None:
+    def check_names(self, tree: Tree, provider_names: set[str], path: str) -> None:
         """Note unknown fields."""
         for name in tree:
-            if name not in known:
+            if name not in provider_names:
                 self.problems.append(f'unknown field "{path}.{name}"' if path else f'unknown field "{name}"')
 
     def items(self, tree: Tree, name: str, path: str) -> list[Any]:

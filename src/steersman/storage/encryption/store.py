@@ -116,18 +116,18 @@ class EncryptedStore:
         self, prefix: str, *, start_after: str = "", limit: int = 0, revision: int = 0, keys_only: bool = False
     ) -> Range:
         try:
-            found = await self._store.range(
+            encrypted = await self._store.range(
                 prefix, start_after=start_after, limit=limit, revision=revision, keys_only=keys_only
             )
         except CorruptValue as error:
             if error.readable is None:
                 raise
             raise CorruptValue(error.keys, await self._readable_range(error.readable)) from error
-        return found if keys_only else await self._readable_range(found)
+        return encrypted if keys_only else await self._readable_range(encrypted)
 
-    async def _readable_range(self, found: Range) -> Range:
-        kvs = [await self.readable(kv) for kv in found.kvs]
-        return Range(kvs, found.revision, found.more, found.count)
+    async def _readable_range(self, encrypted: Range) -> Range:
+        kvs = [await self.readable(kv) for kv in encrypted.kvs]
+        return Range(kvs, encrypted.revision, encrypted.more, encrypted.count)
 
     async def readable(self, kv: KeyValue) -> KeyValue:
         """Return the key with its plain value. Raises ``Unavailable`` when a plugin does not decrypt its data key."""

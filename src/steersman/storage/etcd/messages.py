@@ -228,9 +228,9 @@ def txn_request(compare: list[bytes], success: list[bytes], failure: list[bytes]
     """Encode a ``TxnRequest``."""
     return b"".join(
         [
-            *[length_delimited(1, each) for each in compare],
-            *[length_delimited(2, each) for each in success],
-            *[length_delimited(3, each) for each in failure],
+            *[length_delimited(1, message) for message in compare],
+            *[length_delimited(2, message) for message in success],
+            *[length_delimited(3, message) for message in failure],
         ]
     )
 

@@ -288,8 +288,8 @@ class EtcdStore:
         return revision
 
     def _conflict(self, checked: Sequence[Op], ranges: Sequence[RangeResponse]) -> StoreError:
-        for op, found in zip(checked, ranges, strict=True):
-            current = self._kv(found.kvs[0]) if found.kvs else None
+        for op, response in zip(checked, ranges, strict=True):
+            current = self._kv(response.kvs[0]) if response.kvs else None
             if op.expected != (0 if current is None else current.mod_revision):
                 return Conflict(op.key, current)
         return Unavailable("etcd refused a transaction whose conditions hold")

@@ -55,7 +55,7 @@ class Compactor:
         await self._pipeline.accept(
             (),
             [("UPDATE mark SET revision = ? WHERE name = 'compacted'", (revision,))],
-            on_settled=lambda kept: self._pipeline.writer.forget(revision) if kept else None,
+            on_settled=lambda is_committed: self._pipeline.writer.forget(revision) if is_committed else None,
         )
 
     async def keep_bounds(self) -> None:

@@ -45,7 +45,7 @@ def connect_writer(path: Path, *, migrations: tuple[str, ...] = MIGRATIONS) -> s
     except sqlite3.Error as error:
         raise open_error(path, error) from error
     try:
-        version = schema_version(connection, path, known=len(migrations))
+        version = schema_version(connection, path, newest=len(migrations))
         connection.execute("PRAGMA journal_mode=WAL").fetchall()
         _migrate(connection, version, migrations)
     except sqlite3.Error as error:
@@ -70,7 +70,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def schema_version(connection: sqlite3.Connection, path: Path, *, known: int) -> int:
+def schema_version(connection: sqlite3.Connection, path: Path, *, newest: int) -> int:
     """Return the schema version of the file, 0 for a new one. Read-only."""
     application_id = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -79,8 +79,8 @@ def schema_version(connection: sqlite3.Connection, path: Path, *, known: int) ->
         if tables or version or application_id:
             raise NotAStore(path, "a database of some other program")
         return 0
-    if version > known:
-        raise SchemaTooNew(path, found=version, known=known)
+    if version > newest:
+        raise SchemaTooNew(path, stored=version, supported=newest)
     return version
 
 
@@ -110,7 +110,7 @@ def prepare(path: Path) -> None:
         check_main_file(path, record)
         connection = connect_reader(path)
         try:
-            version = schema_version(connection, path, known=len(MIGRATIONS))
+            version = schema_version(connection, path, newest=len(MIGRATIONS))
             is_wal = connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
         finally:
             connection.close()

@@ -32,12 +32,12 @@ class NotAStore(StoreError):  # noqa: N818 — reads as what happened
 class SchemaTooNew(StoreError):  # noqa: N818 — reads as what happened
     """A later release wrote the file; it was not modified."""
 
-    def __init__(self, path: Path, *, found: int, known: int) -> None:
+    def __init__(self, path: Path, *, stored: int, supported: int) -> None:
         super().__init__(
-            f"{path} was written by a newer Steersman (schema {found}, this one knows up to {known}); "
+            f"{path} was written by a newer Steersman (schema {stored}, this one knows up to {supported}); "
             "it was left untouched, use that release or newer"
         )
-        self.found = found
+        self.stored = stored
 
 
 class CorruptStore(StoreError):  # noqa: N818 — reads as what happened

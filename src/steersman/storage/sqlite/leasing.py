@@ -62,9 +62,9 @@ class Leasing:
             on_settled=functools.partial(self._granted, lease_id, ttl_seconds),
         )
 
-    def _granted(self, lease_id: int, ttl_seconds: int, kept: bool) -> None:  # noqa: FBT001 — a callback's shape
+    def _granted(self, lease_id: int, ttl_seconds: int, is_committed: bool) -> None:  # noqa: FBT001 — a callback's shape
         self._granting.discard(lease_id)
-        if kept:
+        if is_committed:
             self._table.add(lease_id, ttl_seconds=ttl_seconds, remaining_seconds=ttl_seconds)
 
     async def keep_alive(self, lease_id: int) -> None:
@@ -92,8 +92,8 @@ class Leasing:
         )
         await asyncio.gather(*ending)
 
-    def _ended(self, lease_id: int, kept: bool) -> None:  # noqa: FBT001 — a callback's shape
-        if kept:
+    def _ended(self, lease_id: int, is_committed: bool) -> None:  # noqa: FBT001 — a callback's shape
+        if is_committed:
             self._table.remove(lease_id)
         else:
             self._table.retry(lease_id, seconds=_RETRY_SECONDS)

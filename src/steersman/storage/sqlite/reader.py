@@ -158,8 +158,8 @@ class Reader:
         try:
             at = self._number(REACHED)
             count = self._number(_PAST_COUNT if revision else _PRESENT_COUNT, bounds)
-            wanted = min(limit or count, count)
-            kvs, corrupt = self._pages(rows, bounds, wanted=wanted, index=index, keys_only=keys_only)
+            page_size = min(limit or count, count)
+            kvs, corrupt = self._pages(rows, bounds, page_size=page_size, index=index, keys_only=keys_only)
         finally:
             self._connection.execute("COMMIT")
         if corrupt:
@@ -167,14 +167,14 @@ class Reader:
         return Snapshot(kvs, count, at)
 
     def _pages(
-        self, rows: str, bounds: Mapping[str, object], *, wanted: int, index: Mapping[str, Entry], keys_only: bool
+        self, rows: str, bounds: Mapping[str, object], *, page_size: int, index: Mapping[str, Entry], keys_only: bool
     ) -> tuple[list[KeyValue], list[str]]:
         """Return the intact rows, and the keys of damaged ones."""
         kvs: list[KeyValue] = []
         corrupt: list[str] = []
         low = bounds["low"]
-        while len(kvs) + len(corrupt) < wanted:
-            page = {**bounds, "low": low, "rows": min(_PAGE_ROWS, wanted - len(kvs) - len(corrupt))}
+        while len(kvs) + len(corrupt) < page_size:
+            page = {**bounds, "low": low, "rows": min(_PAGE_ROWS, page_size - len(kvs) - len(corrupt))}
             heads = _heads.decode(self._connection.execute(_HEADS.format(rows=rows), page).fetchone()[0])
             if not heads:
                 break  # history is being deleted concurrently; the caller detects it
@@ -194,8 +194,8 @@ class Reader:
         blob = self._connection.execute(_VALUES.format(rows=rows), chunk).fetchone()[0] or b""
         values = _cut(blob, [head[4] for head in heads])
         if values is None:  # SQLite before 3.39 truncates joined text at the first NUL
-            found = self._connection.execute(f"SELECT value FROM ({rows} ORDER BY key)", chunk).fetchall()
-            values = [value for (value,) in found]
+            records = self._connection.execute(f"SELECT value FROM ({rows} ORDER BY key)", chunk).fetchall()
+            values = [value for (value,) in records]
             values += [b""] * (len(heads) - len(values))  # rows of the page that this read misses are damaged
         return values[: len(heads)]
 
@@ -263,16 +263,16 @@ class Reader:
         upto = self._window(after, upto)
         low, high = prefix, prefix_end(prefix) or _NO_END
         window = {"low": low, "high": high, **_window(after, upto)}
-        found = self._connection.execute(_WRITES, window).fetchall()
+        writes = self._connection.execute(_WRITES, window).fetchall()
         for other in squashed:
             if other.startswith(prefix) or prefix.startswith(other):
                 inner = max(prefix, other, key=len)
                 window = {"low": inner, "high": prefix_end(inner) or _NO_END, "after": after, "upto": upto}
-                found += self._connection.execute(_SQUASHED, window).fetchall()
-        corrupt = sorted({row[0] for row in found if not _is_event_intact(row)})
+                writes += self._connection.execute(_SQUASHED, window).fetchall()
+        corrupt = sorted({row[0] for row in writes if not _is_event_intact(row)})
         if corrupt:
             raise CorruptValue(corrupt)
-        unique = {(revision, key): (create, value) for key, create, revision, value, _, _ in found}
+        unique = {(revision, key): (create, value) for key, create, revision, value, _, _ in writes}
         events = [
             Event(entry.key if (entry := index.get(key)) else key, value, create, revision)
             for (revision, key), (create, value) in sorted(unique.items(), key=lambda item: item[0])

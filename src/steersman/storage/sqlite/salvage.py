@@ -72,7 +72,7 @@ def inspect(path: Path, *, decode: Callable[[str, bytes], str] | None = None) ->
     try:
         check_main_file(path, record)
         with closing(connect_reader(path)) as connection:
-            report.schema = schema_version(connection, path, known=len(MIGRATIONS))
+            report.schema = schema_version(connection, path, newest=len(MIGRATIONS))
             if report.schema >= CHECKED_SCHEMA:
                 _inspect_start(report, path, connection)
             _inspect_structure(report, connection)
@@ -110,9 +110,9 @@ def _wal_position(path: Path) -> WalPosition:
 
 
 def _inspect_structure(report: Report, connection: sqlite3.Connection) -> None:
-    found = [row[0] for row in connection.execute(f"PRAGMA integrity_check({_PROBLEMS_MAX})")]
-    if found != ["ok"]:
-        report.problems += [str(text) for text in found]
+    messages = [row[0] for row in connection.execute(f"PRAGMA integrity_check({_PROBLEMS_MAX})")]
+    if messages != ["ok"]:
+        report.problems += [str(text) for text in messages]
 
 
 def _inspect_rows(report: Report, connection: sqlite3.Connection, decode: Callable[[str, bytes], str] | None) -> None:
@@ -171,7 +171,7 @@ def back_up(path: Path, target: Path) -> int:
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
     try:
         with closing(connect_reader(path)) as source, closing(sqlite3.connect(partial, isolation_level=None)) as copy:
-            if schema_version(source, path, known=len(MIGRATIONS)) < CHECKED_SCHEMA:
+            if schema_version(source, path, newest=len(MIGRATIONS)) < CHECKED_SCHEMA:
                 raise StoreNotWritable(path, "it is of an older schema; start the server once to bring it up to date")
             source.backup(copy)
             rows, revisions = copy.execute("SELECT count(*), coalesce(sum(mod_revision), 0) FROM latest").fetchone()
@@ -221,72 +221,74 @@ def salvage(path: Path) -> Salvage:
     """Read all readable contents from copies, with and without the log, and keep the larger. Raises ``StoreError``."""
     if not path.exists():
         raise StoreNotWritable(path, "no such file")
-    found: list[Salvage] = []
+    salvages: list[Salvage] = []
     with tempfile.TemporaryDirectory(prefix="repair-", dir=path.parent) as folder:
         for suffixes in (("", "-wal"), ("",)):
-            copy = Path(folder) / f"{len(found)}.db"
+            copy = Path(folder) / f"{len(salvages)}.db"
             for suffix in suffixes:
                 part = path.with_name(path.name + suffix)
                 if part.exists():
                     shutil.copyfile(part, copy.with_name(copy.name + suffix))
-            found.append(_salvage_copy(path, copy))
+            salvages.append(_salvage_copy(path, copy))
             if not copy.with_name(copy.name + "-wal").exists() and len(suffixes) > 1:
                 break  # there was no log
-    best = max(found, key=lambda one: (not one.problems, one.revision, len(one.rows)))
+    best = max(salvages, key=lambda one: (not one.problems, one.revision, len(one.rows)))
     record, exists = read_record(str(path))
     if record is not None:
         best.acknowledged_revision = record.revision
     elif exists:
         best.problems.append(f"{ack_path(str(path))} is damaged: it cannot be told what was acknowledged")
-    known = [one.used_revision for one in found]
-    known += [] if record is None else [record.revision, record.next_revision]
-    best.used_revision = max((revision for revision in known if revision <= REVISION_MAX // 2), default=0)
+    revisions = [one.used_revision for one in salvages]
+    revisions += [] if record is None else [record.revision, record.next_revision]
+    best.used_revision = max((revision for revision in revisions if revision <= REVISION_MAX // 2), default=0)
     return best
 
 
 def _salvage_copy(path: Path, copy: Path) -> Salvage:
-    found = Salvage()
+    result = Salvage()
     try:
         with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
-            if schema_version(connection, path, known=len(MIGRATIONS)) < CHECKED_SCHEMA:
+            if schema_version(connection, path, newest=len(MIGRATIONS)) < CHECKED_SCHEMA:
                 raise StoreNotWritable(path, "it is of an older schema, which has no checksums")
-            _salvage_tables(found, connection)
+            _salvage_tables(result, connection)
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        found.problems.append(str(error))
-    return found
+        result.problems.append(str(error))
+    return result
 
 
-def _salvage_tables(found: Salvage, connection: sqlite3.Connection) -> None:
-    found.problems += [
+def _salvage_tables(result: Salvage, connection: sqlite3.Connection) -> None:
+    result.problems += [
         str(row[0]).replace("\n", " ") for row in connection.execute("PRAGMA integrity_check(10)") if row[0] != "ok"
     ]
-    found.revision = _number(found, connection, REACHED)
-    found.used_revision = max(found.revision, _number(found, connection, "SELECT max(reserved_revision) FROM session"))
+    result.revision = _number(result, connection, REACHED)
+    result.used_revision = max(
+        result.revision, _number(result, connection, "SELECT max(reserved_revision) FROM session")
+    )
     rows: dict[str, _Row] = {}
     seen: set[str] = set()
-    for row in _walk(connection, found.problems):
+    for row in _walk(connection, result.problems):
         if isinstance(row[1], str):
             seen.add(row[1])
         if is_intact(row) and (row[1] not in rows or rows[row[1]][2] < row[2]):
             rows[row[1]] = row
-    found.rows = sorted(rows.values(), key=lambda row: row[0])
+    result.rows = sorted(rows.values(), key=lambda row: row[0])
     try:
         seen.update(key for (key,) in connection.execute("SELECT key FROM latest INDEXED BY sqlite_autoindex_latest_1"))
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        found.problems.append(f"the index of keys cannot be read: {error}")
-    found.lost_keys = sorted(seen - rows.keys())
+        result.problems.append(f"the index of keys cannot be read: {error}")
+    result.lost_keys = sorted(seen - rows.keys())
     try:
         leases = connection.execute("SELECT id, ttl_seconds, remaining_seconds FROM lease").fetchall()
-        found.leases = [row for row in leases if all(isinstance(number, int | float) for number in row)]
+        result.leases = [row for row in leases if all(isinstance(number, int | float) for number in row)]
     except sqlite3.Error as fault:
-        found.problems.append(f"leases cannot be read: {fault}")
+        result.problems.append(f"leases cannot be read: {fault}")
 
 
-def _number(found: Salvage, connection: sqlite3.Connection, sql: str) -> int:
+def _number(result: Salvage, connection: sqlite3.Connection, sql: str) -> int:
     try:
         number = connection.execute(sql).fetchone()[0]
     except sqlite3.Error as error:
-        found.problems.append(str(error))
+        result.problems.append(str(error))
         return 0
     return number if isinstance(number, int) else 0
 
@@ -302,19 +304,19 @@ def _walk(connection: sqlite3.Connection, problems: list[str]) -> Iterator[_Row]
         return
 
 
-def repair(path: Path, found: Salvage, *, suffix: str) -> int:
+def repair(path: Path, salvaged: Salvage, *, suffix: str) -> int:
     """Replace the damaged file by a new one with the salvaged contents; keep the old one with ``suffix``.
 
     The history is empty; the new revision, which is returned, was never used before. Raises ``StoreError``,
     ``OSError``.
     """
-    revision = found.used_revision + RESERVED_STEP
+    revision = salvaged.used_revision + RESERVED_STEP
     new = path.with_name(f"{path.name}.repaired")
     for leftover in (new, new.with_name(f"{new.name}-wal"), new.with_name(f"{new.name}-shm")):
         leftover.unlink(missing_ok=True)
     try:
         with closing(connect_writer(new)) as connection:
-            _fill(connection, found, revision)
+            _fill(connection, salvaged, revision)
     except sqlite3.Error as error:
         raise StoreNotWritable(new, str(error)) from error
     _sync(new)
@@ -327,18 +329,18 @@ def repair(path: Path, found: Salvage, *, suffix: str) -> int:
     return revision
 
 
-def _fill(connection: sqlite3.Connection, found: Salvage, revision: int) -> None:
-    leases = {lease[0] for lease in found.leases}
+def _fill(connection: sqlite3.Connection, salvaged: Salvage, revision: int) -> None:
+    leases = {lease[0] for lease in salvaged.leases}
     connection.execute("BEGIN IMMEDIATE")
-    for row_id, key, mod, create, lease, value, _ in found.rows:
-        kept = lease if lease in leases else 0
+    for row_id, key, mod, create, lease, value, _ in salvaged.rows:
+        attached = lease if lease in leases else 0
         connection.execute(
             "INSERT INTO latest VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (row_id, key, mod, create, kept, value, row_checksum(key, mod, create, kept, value)),
+            (row_id, key, mod, create, attached, value, row_checksum(key, mod, create, attached, value)),
         )
-    connection.executemany("INSERT INTO lease VALUES (?, ?, ?)", found.leases)
+    connection.executemany("INSERT INTO lease VALUES (?, ?, ?)", salvaged.leases)
     connection.execute("UPDATE mark SET revision = ?", (revision,))
-    fingerprint = fingerprint_of(len(found.rows), sum(row[2] for row in found.rows))
+    fingerprint = fingerprint_of(len(salvaged.rows), sum(row[2] for row in salvaged.rows))
     connection.execute(
         "UPDATE session SET id = ?, is_closed = 1, fingerprint = ?, reserved_revision = ?, is_backup = 0",
         (secrets.randbits(_SESSION_BITS) + 1, fingerprint, revision + RESERVED_STEP),

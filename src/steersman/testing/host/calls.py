@@ -82,7 +82,7 @@ class Calls:
         async with client.watch(_DEFINITIONS, bookmarks=False, field_selector=f"metadata.name={name}") as events:
             async for event in events:
                 conditions = (event.object.get("status") or {}).get("conditions") or ()
-                if any((each["type"], each["status"]) == ("Established", "True") for each in conditions):
+                if any((condition["type"], condition["status"]) == ("Established", "True") for condition in conditions):
                     return
 
     async def create_namespace(self, name: str) -> None:

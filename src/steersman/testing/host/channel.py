@@ -139,10 +139,10 @@ class CallServer:
                 await writer.drain()
             finally:
                 self._tasks.discard(task)
-                for each in (task, gone):
-                    each.cancel()
+                for pending in (task, gone):
+                    pending.cancel()
                     with suppress(asyncio.CancelledError, ConnectionError):
-                        await each
+                        await pending
 
     async def _answer(self, request: Call, data: bytes) -> bytes:
         """Return the frame of the answer."""

@@ -37,10 +37,10 @@ class SharedPKI(msgspec.Struct, frozen=True):
 def make_shared_pki(directory: Path, *, service_cluster_ip_range: str, earliest: datetime) -> SharedPKI:
     """Create all files in ``directory``; they are valid from ``earliest``."""
 
-    def write(name: str, made: Pems) -> KeyPair:
+    def write(name: str, pems: Pems) -> KeyPair:
         pair = KeyPair(directory / f"{name}.crt", directory / f"{name}.key")
-        write_private(pair.key, made.key)
-        write_private(pair.certificate, made.certificate)
+        write_private(pair.key, pems.key)
+        write_private(pair.certificate, pems.certificate)
         return pair
 
     make_server = partial(certificates.make_server, now=earliest, life=_LIFE)

@@ -17,7 +17,7 @@ _MODULES: Final = {
     "LeftoverFaults": "faults",
     "PatternError": "trace",
 }
-_CLASSES: Final[dict[str, type[ClusterError]]] = {each.__name__: each for each in (ClusterError, ClockError)}
+_CLASSES: Final[dict[str, type[ClusterError]]] = {cls.__name__: cls for cls in (ClusterError, ClockError)}
 
 
 def error_of(name: str, message: str) -> Exception:
@@ -27,5 +27,5 @@ def error_of(name: str, message: str) -> Exception:
     if name in _MODULES:
         error: Exception = getattr(import_module(f"steersman.testing.{_MODULES[name]}"), name)(message)
         return error
-    known = _CLASSES.get(name)
-    return ClusterError(f"{name}: {message}") if known is None else known(message)
+    cls = _CLASSES.get(name)
+    return ClusterError(f"{name}: {message}") if cls is None else cls(message)

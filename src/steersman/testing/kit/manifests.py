@@ -36,7 +36,7 @@ def _files(path: Path) -> list[Path]:
     if not path.exists():
         raise ClusterError(f"there is no file or folder {path}")
     if path.is_dir():
-        return sorted(each for each in path.iterdir() if each.suffix in _SUFFIXES)
+        return sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
     return [path]
 
 

@@ -71,10 +71,10 @@ def test_fields_of_does_not_cache_large_maps():
 
 
 def test_fields_of_uses_the_identity_of_a_known_spec():
-    creation, known = Creation(SERVICE), object()
-    creation.fields_of({"spec": {"type": "a"}}, known)
-    first = creation.fields_of({"spec": {"type": "a"}}, known)
-    assert creation.fields_of({"spec": {"type": "b"}}, known) is first
+    creation, existing = Creation(SERVICE), object()
+    creation.fields_of({"spec": {"type": "a"}}, existing)
+    first = creation.fields_of({"spec": {"type": "a"}}, existing)
+    assert creation.fields_of({"spec": {"type": "b"}}, existing) is first
     assert creation.fields_of({"spec": {"clusterIP": "b"}}, object()) != first
 
 

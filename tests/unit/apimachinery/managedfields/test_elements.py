@@ -20,7 +20,7 @@ def test_set_item_is_escaped_json(value, element):
 
 
 @pytest.mark.parametrize(
-    ("written", "kept"),
+    ("written", "retained"),
     [
         ("f:a b", "f:a b"),
         ('k:{ "b" : 2, "a":"x"}', 'k:{"a":"x","b":2}'),
@@ -29,8 +29,8 @@ def test_set_item_is_escaped_json(value, element):
         ("z:later", None),
     ],
 )
-def test_canonical_normalizes_elements_of_clients(written, kept):
-    assert canonical(written) == kept
+def test_canonical_normalizes_elements_of_clients(written, retained):
+    assert canonical(written) == retained
 
 
 @pytest.mark.parametrize("written", ["", "f", "fx", "k:[]", "k:{", "v:", "i:x"])

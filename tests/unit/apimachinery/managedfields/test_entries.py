@@ -33,11 +33,11 @@ def entry(manager="m", operation="Update", version="v1", fields=None, **more):
 
 
 def test_write_restores_the_entries_of_read():
-    given = [
+    value = [
         entry("b", "Apply", time="2024-01-01T00:00:00Z"),
         entry("a", "Update", time="2024-01-01T00:00:00Z", subresource="status"),
     ]
-    assert write(read(given)) == given
+    assert write(read(value)) == value
 
 
 @pytest.mark.parametrize("stored", [None, [], [{}], ["x"], "x", 3, [{"operation": "Apply"}]])
@@ -85,7 +85,7 @@ def test_owner_of_names_an_empty_manager_unknown():
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("value", "expected"),
     [
         ([], True),
         ([{}], True),
@@ -95,8 +95,8 @@ def test_owner_of_names_an_empty_manager_unknown():
         ([{}, {}], False),
     ],
 )
-def test_is_reset_for_an_empty_list_or_one_empty_entry(given, expected):
-    assert is_reset(given) is expected
+def test_is_reset_for_an_empty_list_or_one_empty_entry(value, expected):
+    assert is_reset(value) is expected
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_entries_for_parent_transfers_replicas_without_time():
 
 def test_entries_for_parent_drops_an_owner_of_replicas_only():
     scale = [entry("scaler", "Apply", REPLICAS, "autoscaling/v1", subresource="scale")]
-    assert [found["manager"] for found in for_parent([entry("one", "Apply", REPLICAS)], scale)] == ["scaler"]
+    assert [result["manager"] for result in for_parent([entry("one", "Apply", REPLICAS)], scale)] == ["scaler"]
 
 
 def test_entries_for_parent_keeps_unchanged_owners():

@@ -46,7 +46,7 @@ def resolve(schema):
 
 def type_of(schema):
     kind = schema.get("type")
-    return kind if isinstance(kind, str | None) else next(each for each in kind if each != "null")
+    return kind if isinstance(kind, str | None) else next(item for item in kind if item != "null")
 
 
 def accepted(schema):

@@ -105,9 +105,9 @@ def test_update_without_managed_fields_keeps_them(live, write):
     assert owners(write(live, cm({"k": "v", "l": "w"}, uid="u", labels={"x": "y"}), "two")) == owners(live)
 
 
-@pytest.mark.parametrize("given", [[], [{}]])
-def test_update_after_a_reset_tracks_nothing(live, write, given):
-    cleared = write(live, cm({"k": "x"}, uid="u", managedFields=given), "two")
+@pytest.mark.parametrize("value", [[], [{}]])
+def test_update_after_a_reset_tracks_nothing(live, write, value):
+    cleared = write(live, cm({"k": "x"}, uid="u", managedFields=value), "two")
     assert "managedFields" not in cleared["metadata"]
     assert "managedFields" not in write(cleared, cm({"k": "y"}, uid="u"), "two")["metadata"]
 
@@ -129,21 +129,21 @@ def test_update_accepts_a_renamed_owner(live, write):
 
 
 def test_update_ignores_managed_fields_of_a_create(write):
-    given = {
+    value = {
         "manager": "x",
         "operation": "Update",
         "apiVersion": "v1",
         "fieldsType": "FieldsV1",
         "fieldsV1": {"f:data": {"f:k": {}}},
     }
-    assert set(owners(write(None, cm({"k": "v"}, managedFields=[given])))) == {("one", "Update", "")}
+    assert set(owners(write(None, cm({"k": "v"}, managedFields=[value])))) == {("one", "Update", "")}
 
 
 def test_update_of_a_subresource_ignores_requested_entries(live, write):
-    given = copy.deepcopy(live)
-    given["data"]["k"] = "z"
-    given["metadata"]["managedFields"] = []
-    new = write(live, given, "one", T2, subresource="status")
+    value = copy.deepcopy(live)
+    value["data"]["k"] = "z"
+    value["metadata"]["managedFields"] = []
+    new = write(live, value, "one", T2, subresource="status")
     assert owners(new)["one", "Update", "status"] == ({"f:data": {"f:k": {}}}, T2)
     assert owners(new)["one", "Update", ""][1] == T1
 

@@ -20,8 +20,8 @@ class Policed(Server):
     def __init__(self, *plugins: Any, forbidden_verb: str = "") -> None:
         super().__init__()
         authorizer = AllowAllBut(forbidden_verb)
-        made = [plugin(self.registry, authorizer=authorizer) for plugin in plugins or (ValidatingAdmissionPolicy,)]
-        self.admission = AdmissionChain(made)
+        created = [plugin(self.registry, authorizer=authorizer) for plugin in plugins or (ValidatingAdmissionPolicy,)]
+        self.admission = AdmissionChain(created)
         self.router = Router(self.registry, admission=self.admission, authorizer=authorizer, connect={})
 
     async def policy(self, name: str = "p", *, match: Any = None, **spec: Any) -> None:

@@ -91,9 +91,9 @@ async def test_mutations_are_stored_and_owned_by_the_writer():
         attributes.object["metadata"].setdefault("labels", {})["by"] = "plugin"
 
     async with Server(Recorder("Priority", [], change=label)) as server:
-        made = await server.make()
-        assert made["metadata"]["labels"] == {"by": "plugin"}
-        assert "f:labels" not in str(made["metadata"].get("managedFields"))
+        created = await server.make()
+        assert created["metadata"]["labels"] == {"by": "plugin"}
+        assert "f:labels" not in str(created["metadata"].get("managedFields"))
         answer = await server.merge(A, {"data": {"k": "v"}})
         assert answer.body["metadata"]["labels"] == {"by": "plugin"}
 
@@ -188,12 +188,12 @@ async def test_plugin_is_skipped_while_its_lookup_is_empty():
     steps = AdmissionChain([plugin]).steps(served, "", Operation.CREATE)
     ctx = RequestContext(UserInfo("alice"), clock.now())
     write = Attributes(Operation.CREATE, served, ctx, name="a", obj={})
-    for change, asked in ((None, 0), (world.put, 2), (world.delete, 2)):
+    for change, requested in ((None, 0), (world.put, 2), (world.delete, 2)):
         if change is not None:
             await change("a")
         await steps.mutate(write)
         await steps.check(write)
-        assert plugin.asked == asked
+        assert plugin.asked == requested
 
 
 class CallRecorder(Plugin):

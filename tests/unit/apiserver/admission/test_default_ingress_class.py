@@ -12,8 +12,8 @@ DEFAULT = {"ingressclass.kubernetes.io/is-default-class": "true"}
 
 
 async def chosen(server, spec=None, **metadata):
-    made = await server.make(INGRESSES, spec={**BACKEND, **(spec or {})}, metadata=metadata)
-    return made["spec"].get("ingressClassName")
+    ingress = await server.make(INGRESSES, spec={**BACKEND, **(spec or {})}, metadata=metadata)
+    return ingress["spec"].get("ingressClassName")
 
 
 def choosing():

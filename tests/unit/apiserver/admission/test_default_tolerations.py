@@ -11,7 +11,7 @@ SECONDS = dict.fromkeys(TAINTS, 300)
 
 
 @pytest.mark.parametrize(
-    ("given", "added"),
+    ("value", "added"),
     [
         (None, [NOT_READY, UNREACHABLE]),
         ([{"key": "x"}], [NOT_READY, UNREACHABLE]),
@@ -21,10 +21,10 @@ SECONDS = dict.fromkeys(TAINTS, 300)
         ([{"key": TAINTS[1]}], [NOT_READY]),
     ],
 )
-def test_missing_tolerations_are_added(given, added):
-    spec = {} if given is None else {"tolerations": given}
+def test_missing_tolerations_are_added(value, added):
+    spec = {} if value is None else {"tolerations": value}
     add_default_tolerations(spec, SECONDS)
-    assert spec.get("tolerations") == ([*(given or []), *added] or None)
+    assert spec.get("tolerations") == ([*(value or []), *added] or None)
 
 
 def test_adding_tolerations_is_idempotent():

@@ -40,10 +40,10 @@ def ranger():
 async def test_missing_requests_and_limits_are_defaulted():
     async with ranger() as server:
         await server.make(RANGES, **limits(default={"cpu": "500m"}, defaultRequest={"cpu": "100m"}))
-        made = (await server.pod(initContainers=[{"name": "i", "image": "i"}])).body
+        new_pod = (await server.pod(initContainers=[{"name": "i", "image": "i"}])).body
         for kind in ("containers", "initContainers"):
-            assert made["spec"][kind][0]["resources"] == {"limits": {"cpu": "500m"}, "requests": {"cpu": "100m"}}
-        assert made["metadata"]["annotations"][ANNOTATION] == (
+            assert new_pod["spec"][kind][0]["resources"] == {"limits": {"cpu": "500m"}, "requests": {"cpu": "100m"}}
+        assert new_pod["metadata"]["annotations"][ANNOTATION] == (
             "LimitRanger plugin set: cpu request for container c; cpu limit for container c; "
             "cpu request for init container i; cpu limit for init container i"
         )

@@ -18,61 +18,61 @@ async def test_lookup_reads_an_object_once_until_it_changes():
         seen.append(tree)
         return tree.get("data")
 
-    found = lookup(world, read)
+    result = lookup(world, read)
     await world.put("a", data={"k": "v"})
-    assert [await found.get("a", namespace="ns") for _ in range(3)] == [{"k": "v"}] * 3
+    assert [await result.get("a", namespace="ns") for _ in range(3)] == [{"k": "v"}] * 3
     assert len(seen) == 1
     await world.put("a", data={"k": "w"})
-    assert await found.get("a", namespace="ns") == {"k": "w"}
+    assert await result.get("a", namespace="ns") == {"k": "w"}
 
 
 async def test_lookup_bounds_its_memo_by_bytes():
     world = World()
-    found = lookup(world, lambda tree: tree["metadata"]["name"])
+    result = lookup(world, lambda tree: tree["metadata"]["name"])
     for number in range(20):
         await world.put(f"c{number}", data={"k": "x" * 200_000})
-        assert await found.get(f"c{number}", namespace="ns") == f"c{number}"
-    assert 0 < len(found._cached) < 20
-    assert 0 < found._cached_size.size_bytes <= lookups._CACHED_BYTES
+        assert await result.get(f"c{number}", namespace="ns") == f"c{number}"
+    assert 0 < len(result._cached) < 20
+    assert 0 < result._cached_size.size_bytes <= lookups._CACHED_BYTES
     await world.put("large", data={"k": "x" * 500_000})
-    assert await found.get("large", namespace="ns") == "large"
-    assert f"{world.prefix}ns/large" not in found._cached
-    for name in [key.rpartition("/")[2] for key in found._cached]:
+    assert await result.get("large", namespace="ns") == "large"
+    assert f"{world.prefix}ns/large" not in result._cached
+    for name in [key.rpartition("/")[2] for key in result._cached]:
         await world.delete(name)
-        assert await found.get(name, namespace="ns") is None
-    assert found._cached_size.size_bytes == 0
+        assert await result.get(name, namespace="ns") is None
+    assert result._cached_size.size_bytes == 0
 
 
 async def test_lookup_of_a_missing_object():
     world = World()
-    found = lookup(world)
-    assert await found.get("a", namespace="ns") is None
-    assert await found.all() == ()
+    result = lookup(world)
+    assert await result.get("a", namespace="ns") is None
+    assert await result.all() == ()
     await world.put("a")
-    assert await found.get("a", namespace="ns") is not None
+    assert await result.get("a", namespace="ns") is not None
     await world.delete("a")
-    assert await found.get("a", namespace="ns") is None
+    assert await result.get("a", namespace="ns") is None
 
 
 async def test_lookup_lists_one_or_all_namespaces():
     world = World()
     await world.put("a", "one")
     await world.put("b", "two")
-    found = lookup(world, lambda tree: tree["metadata"]["name"])
-    assert await found.all() == ("a", "b")
-    assert await found.all(namespace="two") == ("b",)
-    assert await found.all(namespace="three") == ()
+    result = lookup(world, lambda tree: tree["metadata"]["name"])
+    assert await result.all() == ("a", "b")
+    assert await result.all(namespace="two") == ("b",)
+    assert await result.all(namespace="three") == ()
 
 
 async def test_list_is_the_same_sequence_until_an_object_changes():
     world = World()
-    found = lookup(world, lambda tree: tree.get("data"))
+    result = lookup(world, lambda tree: tree.get("data"))
     await world.put("a", data={"k": "v"})
-    first = await found.all()
-    assert await found.all() is first
+    first = await result.all()
+    assert await result.all() is first
     await world.put("a", data={"k": "w"})
-    assert await found.all() == ({"k": "w"},)
+    assert await result.all() == ({"k": "w"},)
     await world.put("b")
-    assert len(await found.all()) == 2
+    assert len(await result.all()) == 2
     await world.delete("a")
-    assert await found.all() == (None,)
+    assert await result.all() == (None,)

@@ -39,9 +39,9 @@ async def mutate(server, *mutations, name="p", bind=True, rule=RULE, **spec):
 async def test_apply_configuration_is_merged_into_the_object():
     async with mutating() as server:
         await mutate(server, applying(ANNOTATE), applying("Object{data: {'k': 'new', 'l': 'more'}}"))
-        made = (await server.write(annotations={"own": "1"})).body
-        assert made["metadata"]["annotations"] == {"own": "1", "added": "1"}
-        assert made["data"] == {"k": "new", "l": "more"}
+        written = (await server.write(annotations={"own": "1"})).body
+        assert written["metadata"]["annotations"] == {"own": "1", "added": "1"}
+        assert written["data"] == {"k": "new", "l": "more"}
 
 
 async def test_json_patch_is_applied_unless_its_test_fails():
@@ -62,8 +62,10 @@ async def test_keyed_lists_are_merged_and_defaults_applied():
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     async with mutating() as server:
         await mutate(server, applying(config), rule=rule)
-        made = await server.make(DEPLOYMENTS, spec={"selector": {"matchLabels": {"a": "b"}}, "template": template})
-        (container,) = made["spec"]["template"]["spec"]["initContainers"]
+        deployment = await server.make(
+            DEPLOYMENTS, spec={"selector": {"matchLabels": {"a": "b"}}, "template": template}
+        )
+        (container,) = deployment["spec"]["template"]["spec"]["initContainers"]
         assert (container["name"], container["imagePullPolicy"]) == ("i", "Always")
 
 

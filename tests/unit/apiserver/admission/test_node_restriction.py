@@ -42,8 +42,8 @@ class Kubelets(Plugged):
         super().__init__(lambda stored: NodeRestriction(lambda name: stored(name).cache, authorizer=rights or Rights()))
         self.user = USER
 
-    def request(self, *asked, **more):
-        request = super().request(*asked, **more)
+    def request(self, *arguments, **more):
+        request = super().request(*arguments, **more)
         request.user = self.user
         return request
 
@@ -53,9 +53,9 @@ class Kubelets(Plugged):
         self.user = NODE
         return self
 
-    async def as_admin(self, *asked, **more):
+    async def as_admin(self, *arguments, **more):
         self.user = USER
-        answer = await self.call(*asked, **more)
+        answer = await self.call(*arguments, **more)
         self.user = NODE
         assert answer.code < 300, answer.body
         return answer.body
@@ -210,11 +210,11 @@ async def test_lease_and_csi_node_must_have_the_nodes_name():
 async def test_resource_slice_must_belong_to_the_node():
     async with Kubelets() as server:
         spec = {"driver": "d.example.com", "pool": {"name": "p", "resourceSliceCount": 1}, "nodeName": "m"}
-        made = {"metadata": {"name": "s"}, "spec": spec}
-        assert refusal(await server.call("POST", SLICES, made)) == (
+        body = {"metadata": {"name": "s"}, "spec": spec}
+        assert refusal(await server.call("POST", SLICES, body)) == (
             "can only create ResourceSlice with the same NodeName as the requesting node"
         )
-        await server.as_admin("POST", SLICES, made)
+        await server.as_admin("POST", SLICES, body)
         assert refusal(await server.call("DELETE", f"{SLICES}/s")) == (
             "can only delete ResourceSlice with the same NodeName as the requesting node"
         )
@@ -262,8 +262,8 @@ class Tokens(Kubelets):
         body = {"metadata": {"name": "d.example.com"}, "spec": driver}
         await self.as_admin("POST", "/apis/storage.k8s.io/v1/csidrivers", body)
         for name, node in (("a", "n"), ("b", "m")):
-            made = {"metadata": {"name": name}, "spec": {**spec, "nodeName": node}}
-            setattr(self, name, (await self.as_admin("POST", PODS, made))["metadata"]["uid"])
+            new_body = {"metadata": {"name": name}, "spec": {**spec, "nodeName": node}}
+            setattr(self, name, (await self.as_admin("POST", PODS, new_body))["metadata"]["uid"])
         return self
 
     async def ask(self, *audiences, **ref):

@@ -12,9 +12,9 @@ CONFIGURATIONS = {"EventRateLimit": {"limits": [{"type": "Server", "qps": 1, "bu
 async def test_optional_plugins_have_their_name_and_position():
     async with Server() as server:
         makers = optional_plugins(server.registry, authorizer=AllowAllBut(), configurations=CONFIGURATIONS)
-        made = {name: make().name for name, make in makers.items()}
-        assert list(made) == list(made.values())
-        assert set(made) <= set(ORDER)
+        by_name = {name: make().name for name, make in makers.items()}
+        assert list(by_name) == list(by_name.values())
+        assert set(by_name) <= set(ORDER)
         AdmissionChain([make() for make in makers.values()])
 
 

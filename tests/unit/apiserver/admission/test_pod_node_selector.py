@@ -50,8 +50,8 @@ def test_parse_selector_rejects_malformed_text(text):
 async def test_configuration_sets_default_and_allowed_selectors():
     message = {"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": "env=dev", "default": "env=dev,disk=ssd"}}
     async with Plugged(lambda stored: PodNodeSelector(stored("namespaces").cache, message)) as server:
-        made = await server.pod(nodeSelector={"disk": "ssd"})
-        assert made.body["spec"]["nodeSelector"] == {"env": "dev", "disk": "ssd"}
+        pod = await server.pod(nodeSelector={"disk": "ssd"})
+        assert pod.body["spec"]["nodeSelector"] == {"env": "dev", "disk": "ssd"}
         assert refusal(await server.pod("b", nodeSelector={"zone": "a"})) == (
             "pod node label selector labels conflict with its namespace whitelist"
         )

@@ -176,8 +176,8 @@ def configured(**exemptions):
 async def test_configuration_sets_defaults_for_namespaces_without_labels():
     async with configured() as server:
         assert 'violates PodSecurity "baseline:latest"' in refusal(await server.pod(hostPID=True))
-        made = await server.pod()
-        assert (made.code, len(made.warnings)) == (201, 1)
+        pod = await server.pod()
+        assert (pod.code, len(pod.warnings)) == (201, 1)
         await label(server, enforce="privileged", warn="privileged")
         assert (await server.pod("b", hostPID=True)).warnings == []
 
@@ -187,8 +187,8 @@ async def test_configuration_sets_defaults_for_namespaces_without_labels():
 )
 async def test_exempt_requests_are_allowed(exemptions):
     async with configured(**exemptions) as server:
-        made = await server.pod(hostPID=True, runtimeClassName="r")
-        assert (made.code, made.warnings) == (201, [])
+        pod = await server.pod(hostPID=True, runtimeClassName="r")
+        assert (pod.code, pod.warnings) == (201, [])
 
 
 async def test_labels_of_an_exempt_namespace_are_ignored():

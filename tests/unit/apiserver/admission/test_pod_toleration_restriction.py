@@ -34,8 +34,8 @@ async def test_default_tolerations_of_the_namespace_are_merged():
 async def test_pod_with_requests_tolerates_memory_pressure():
     async with restricting() as server:
         resources = {"requests": {"cpu": "1"}}
-        made = await server.pod(containers=[{"name": "c", "image": "i", "resources": resources}])
-        assert made.body["spec"]["tolerations"] == [PRESSURE]
+        pod = await server.pod(containers=[{"name": "c", "image": "i", "resources": resources}])
+        assert pod.body["spec"]["tolerations"] == [PRESSURE]
 
 
 async def test_toleration_outside_the_whitelist_is_rejected():

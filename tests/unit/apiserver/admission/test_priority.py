@@ -66,9 +66,9 @@ async def test_explicit_equal_priority_is_allowed():
 
 async def test_update_keeps_priority():
     async with prioritized() as server:
-        made = (await server.pod()).body
-        del made["spec"]["priority"], made["spec"]["preemptionPolicy"]
-        answer = await server.call("PUT", f"{PODS}/a", made)
+        pod = (await server.pod()).body
+        del pod["spec"]["priority"], pod["spec"]["preemptionPolicy"]
+        answer = await server.call("PUT", f"{PODS}/a", pod)
         assert (answer.code, answer.body["spec"]["priority"]) == (200, 0)
 
 

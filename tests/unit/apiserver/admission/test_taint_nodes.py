@@ -9,7 +9,7 @@ NODES = "/api/v1/nodes"
 
 
 @pytest.mark.parametrize(
-    ("given", "taints"),
+    ("value", "taints"),
     [
         (None, [NOT_READY]),
         ([{"key": "x", "effect": "NoExecute"}], [{"key": "x", "effect": "NoExecute"}, NOT_READY]),
@@ -17,10 +17,10 @@ NODES = "/api/v1/nodes"
         ([{**NOT_READY, "effect": "NoExecute"}], [{**NOT_READY, "effect": "NoExecute"}, NOT_READY]),
     ],
 )
-async def test_new_node_is_tainted(given, taints):
+async def test_new_node_is_tainted(value, taints):
     async with Plugged(lambda _: TaintNodesByCondition()) as server:
-        made = await server.make(NODES, **({} if given is None else {"spec": {"taints": given}}))
-        assert made["spec"]["taints"] == taints
+        node = await server.make(NODES, **({} if value is None else {"spec": {"taints": value}}))
+        assert node["spec"]["taints"] == taints
 
 
 async def test_taint_is_not_added_again_on_update():

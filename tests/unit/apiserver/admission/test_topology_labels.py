@@ -19,8 +19,8 @@ async def node(server, **labels):
 async def test_pod_created_with_a_node_gets_its_labels():
     async with labelled() as server:
         await node(server, **{ZONE: "z1", REGION: "r1"})
-        made = (await server.pod(nodeName="n", metadata={"labels": {ZONE: "mine", "a": "b"}})).body
-        assert made["metadata"]["labels"] == {ZONE: "z1", REGION: "r1", "a": "b"}
+        pod = (await server.pod(nodeName="n", metadata={"labels": {ZONE: "mine", "a": "b"}})).body
+        assert pod["metadata"]["labels"] == {ZONE: "z1", REGION: "r1", "a": "b"}
 
 
 async def test_binding_sets_labels_of_the_node():

@@ -39,10 +39,10 @@ def test_one_false_match_condition_skips_the_policy(obj, policy, holds):
 
 def test_failing_match_condition_denies():
     conditions = [CONDITION, {"name": "b", "expression": "object.b == 1"}]
-    found = rules("true", matchConditions=conditions, failurePolicy="Fail")
+    result = rules("true", matchConditions=conditions, failurePolicy="Fail")
     with pytest.raises(EvaluationError, match="a == 1' resulted in error: no such key: a, expression 'object"):
-        found.holds({"object": {}})
-    assert found.validate({"object": {}}).decisions[0].denied
+        result.holds({"object": {}})
+    assert result.validate({"object": {}}).decisions[0].denied
 
 
 @pytest.mark.interpreted

@@ -114,16 +114,16 @@ async def test_validating_webhook_failure_follows_failure_policy(response, text)
 
 async def test_validating_webhook_that_hangs_costs_its_timeout_and_holds_up_no_other_request():
     async with Hooked(slow=DENY) as server:
-        asked = asyncio.Event()
+        requested = asyncio.Event()
 
         async def hang(path, review):
-            asked.set()
+            requested.set()
             await asyncio.Event().wait()
 
         server.hooks._respond = hang
         await server.configure("validating", "slow", timeoutSeconds=1)
         waiting = asyncio.create_task(server.write())
-        await asked.wait()
+        await requested.wait()
         await server.make("/api/v1/namespaces/default/secrets")
         await server.clock.advance(1)
         answer = await waiting

@@ -17,10 +17,10 @@ def configuration(name: str, *webhooks: dict) -> dict:
 
 
 def write(resource: str, *, subresource: str = "", operation: Operation = Operation.CREATE) -> SimpleNamespace:
-    [found] = [each for each in table().resources if (each.name, each.group) == (resource, "apps")]
+    [result] = [item for item in table().resources if (item.name, item.group) == (resource, "apps")]
     return SimpleNamespace(
-        resource=found,
-        group_resource=found.group_resource,
+        resource=result,
+        group_resource=result.group_resource,
         subresource=subresource,
         operation=operation,
         namespace="default",
@@ -48,12 +48,12 @@ def test_index_excludes_writes_that_no_selector_matches():
     selector = {"matchLabels": {"a": "1"}}
     webhooks = [{"rules": [RULE], "objectSelector": selector}, {"rules": [RULE], "namespaceSelector": selector}]
     index = WebhookIndex([webhooks_of(configuration("a", *webhooks))], lambda *_: None)
-    made = write("deployments")
-    candidates = index.candidates(made)
+    written = write("deployments")
+    candidates = index.candidates(written)
 
     def are_excluded(new: dict | None, old: dict | None, namespace: dict | None) -> bool:
-        made.object, made.old_object = new, old
-        results = {index.are_excluded(candidates, made, namespace) for _ in range(2)}  # computed, then remembered
+        written.object, written.old_object = new, old
+        results = {index.are_excluded(candidates, written, namespace) for _ in range(2)}  # computed, then remembered
         [result] = results
         return result
 

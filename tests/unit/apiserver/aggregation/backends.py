@@ -99,9 +99,9 @@ class Backend:
 
 @asynccontextmanager
 async def backend(respond: Respond = things, *, host: str = HOST) -> AsyncIterator[Backend]:
-    made = Backend(respond)
-    async with listening(made.serve, tls=server_tls((host,))) as made.port:
-        yield made
+    new_backend = Backend(respond)
+    async with listening(new_backend.serve, tls=server_tls((host,))) as new_backend.port:
+        yield new_backend
 
 
 async def post(server: InProcessAPIServer, path: str, tree: Any) -> None:
@@ -136,7 +136,7 @@ async def condition(server: InProcessAPIServer, reason: str, *, name: str = NAME
         async for piece in watch:
             *lines, waiting = (waiting + piece).split(b"\n")
             for line in lines:
-                for each in (json.loads(line)["object"].get("status") or {}).get("conditions") or ():
-                    if each["reason"] == reason:
-                        return each
+                for item in (json.loads(line)["object"].get("status") or {}).get("conditions") or ():
+                    if item["reason"] == reason:
+                        return item
     raise AssertionError("the watch ended")

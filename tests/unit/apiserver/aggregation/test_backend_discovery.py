@@ -21,7 +21,7 @@ def test_resources_in_returns_the_rows_of_one_version():
 def test_convert_resource_list_puts_subresources_below_their_parent():
     [row] = convert_resource_list(RESOURCES)
     assert (row["resource"], row["verbs"], row["scope"]) == ("things", ["get", "list"], "Namespaced")
-    assert [each["subresource"] for each in row["subresources"]] == ["status"]
+    assert [subresource["subresource"] for subresource in row["subresources"]] == ["status"]
 
 
 def test_convert_resource_list_makes_parents_that_are_not_listed():

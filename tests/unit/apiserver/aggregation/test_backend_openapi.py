@@ -31,15 +31,15 @@ async def documented(seen):
 
 async def until(server, path, holds):
     async with asyncio.timeout(10):
-        while not holds(found := (await server.request("GET", path)).json()):  # noqa: ASYNC110
+        while not holds(body := (await server.request("GET", path)).json()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)  # noqa: TID251 — the server runs on the real clock
-    return found
+    return body
 
 
 async def test_version_3_lists_and_forwards_documents_of_backends():
     async with InProcessAPIServer() as server, backend(documented) as served:
         await register(server, served.port)
-        index = await until(server, "/openapi/v3", lambda found: PATH[1:] in found["paths"])
+        index = await until(server, "/openapi/v3", lambda document: PATH[1:] in document["paths"])
         assert index["paths"][PATH[1:]] == {"serverRelativeURL": URL}
         assert "api/v1" in index["paths"]
         assert "apis/other/v1" not in index["paths"]
@@ -52,7 +52,7 @@ async def test_version_3_lists_and_forwards_documents_of_backends():
 async def test_version_2_holds_paths_and_definitions_of_backends():
     async with InProcessAPIServer() as server, backend(documented) as served:
         await register(server, served.port)
-        merged = await until(server, "/openapi/v2", lambda found: f"{PATH}/things" in found["paths"])
+        merged = await until(server, "/openapi/v2", lambda document: f"{PATH}/things" in document["paths"])
         assert merged["definitions"]["com.example.Thing"] == THING
         assert "/healthz" not in merged["paths"]
         assert "/api/v1/pods" in merged["paths"]
@@ -67,9 +67,9 @@ async def test_version_2_holds_paths_and_definitions_of_backends():
 async def test_documents_go_with_their_apiservice():
     async with InProcessAPIServer() as server, backend(documented) as served:
         await register(server, served.port)
-        await until(server, "/openapi/v2", lambda found: f"{PATH}/things" in found["paths"])
+        await until(server, "/openapi/v2", lambda document: f"{PATH}/things" in document["paths"])
         await server.request("DELETE", "/apis/apiregistration.k8s.io/v1/apiservices/v1.things.example.com")
-        await until(server, "/openapi/v2", lambda found: f"{PATH}/things" not in found["paths"])
+        await until(server, "/openapi/v2", lambda document: f"{PATH}/things" not in document["paths"])
         assert PATH[1:] not in (await server.request("GET", "/openapi/v3")).json()["paths"]
 
 
@@ -98,7 +98,7 @@ async def test_version_2_of_a_backend_without_version_3_is_converted():
 
     async with InProcessAPIServer() as server, backend(old) as served:
         await register(server, served.port)
-        index = await until(server, "/openapi/v3", lambda found: PATH[1:] in found["paths"])
+        index = await until(server, "/openapi/v3", lambda document: PATH[1:] in document["paths"])
         url = index["paths"][PATH[1:]]["serverRelativeURL"]
         assert url.startswith(f"/openapi/v3{PATH}?hash=")
         answer = await server.request("GET", url)

@@ -30,8 +30,8 @@ async def group_in_discovery(server, name="things.example.com"):
 async def test_apiservice_is_available_when_its_backend_serves_discovery():
     async with InProcessAPIServer() as server, backend() as served:
         await register(server, served.port)
-        found = await condition(server, "Passed")
-        assert found["message"] == "all checks passed"
+        result = await condition(server, "Passed")
+        assert result["message"] == "all checks passed"
         probe = next(seen for seen in served.seen if seen.target == PATH)
         assert probe.headers["x-remote-user"] == ["system:kube-aggregator"]
         assert probe.headers["x-remote-group"] == ["system:masters"]
@@ -59,9 +59,9 @@ async def test_discovery_keeps_resources_as_stale_when_the_backend_goes_away():
         patch = {"spec": {"service": {"port": served.port}, "versionPriority": 11}}
         [watched] = server.core.aggregator._watched.values()
         watched.changed.set()
-        found = await condition(server, "FailedDiscoveryCheck")
+        result = await condition(server, "FailedDiscoveryCheck")
         url = f"https://localhost:{served.port}{PATH}"
-        assert found["message"].startswith(f'failing or missing response from {url}: Get "{url}": dial tcp ')
+        assert result["message"].startswith(f'failing or missing response from {url}: Get "{url}": dial tcp ')
         [version] = (await group_in_discovery(server))["versions"]
         assert (version["freshness"], len(version["resources"])) == ("Stale", 1)
         merge = {"content-type": "application/merge-patch+json"}
@@ -150,8 +150,8 @@ async def test_backend_with_another_certificate_is_unavailable(host, message):
     bundle = {} if host != "backend.default.svc" else {"caBundle": ca_bundle("another-ca")}
     async with InProcessAPIServer() as server, backend(host=host) as served:
         await register(server, served.port, **bundle)
-        found = await condition(server, "FailedDiscoveryCheck")
-        assert f"tls: failed to verify certificate: x509: {message}" in found["message"]
+        result = await condition(server, "FailedDiscoveryCheck")
+        assert f"tls: failed to verify certificate: x509: {message}" in result["message"]
 
 
 async def test_insecure_backend_is_not_verified():
@@ -163,8 +163,8 @@ async def test_insecure_backend_is_not_verified():
 async def test_bundle_without_a_certificate_is_reported():
     async with InProcessAPIServer() as server, backend() as served:
         await register(server, served.port, caBundle="YWJj")
-        found = await condition(server, "FailedDiscoveryCheck")
-        assert "unable to parse bytes as PEM block" in found["message"]
+        result = await condition(server, "FailedDiscoveryCheck")
+        assert "unable to parse bytes as PEM block" in result["message"]
 
 
 async def test_redirect_of_a_backend_is_a_bad_gateway():
@@ -213,7 +213,7 @@ async def test_hanging_backend_holds_up_no_other_request():
         assert (await hanging).code == 200
 
 
-async def test_request_that_comes_back_to_the_server_is_a_detected_loop():
+async def test_request_that_returns_to_the_server_is_a_detected_loop():
     async with InProcessAPIServer() as server, backend() as served:
         await register(server, served.port)
         await condition(server, "Passed")

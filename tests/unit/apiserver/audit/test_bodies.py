@@ -20,8 +20,8 @@ from steersman.apiserver.audit.bodies import NO_IDENTITY, RequestBody, ResponseB
     ],
 )
 def test_body_is_decoded_by_its_media_type(raw, media_type, expected):
-    made = RequestBody(raw, media_type).json()
-    assert (None if made is None else bytes(made)) == expected
+    created = RequestBody(raw, media_type).json()
+    assert (None if created is None else bytes(created)) == expected
 
 
 @pytest.mark.parametrize("raw", [b"{", b"[]", b'{"metadata":3}', b""])
@@ -40,16 +40,16 @@ def test_patch_has_no_identity():
 
 def test_response_chunks_are_joined_and_decompressed():
     packed = gzip.compress(b'{"a":1}')
-    made = ResponseBody([packed[:9], packed[9:]], "application/json", gzipped=True).json()
-    assert made is not None
-    assert json.loads(bytes(made)) == {"a": 1}
+    created = ResponseBody([packed[:9], packed[9:]], "application/json", gzipped=True).json()
+    assert created is not None
+    assert json.loads(bytes(created)) == {"a": 1}
     assert ResponseBody([b"no gzip"], "application/json", gzipped=True).json() is None
 
 
 def test_managed_fields_are_removed_from_objects_and_lists():
-    made = RequestBody(b'{"items":[{"metadata":{"managedFields":[]}},3],"metadata":null}', "application/json").json()
-    assert made is not None
-    assert without_managed_fields(made) == {"items": [{"metadata": {}}, 3], "metadata": None}
+    created = RequestBody(b'{"items":[{"metadata":{"managedFields":[]}},3],"metadata":null}', "application/json").json()
+    assert created is not None
+    assert without_managed_fields(created) == {"items": [{"metadata": {}}, 3], "metadata": None}
     listed = RequestBody(b"[1]", "application/json").json()
     assert listed is not None
     assert without_managed_fields(listed) == [1]

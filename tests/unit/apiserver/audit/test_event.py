@@ -19,25 +19,25 @@ POD = b'{"metadata":{"name":"b","uid":"7","resourceVersion":"5","managedFields":
 
 def request(method="GET", path="/api/v1/namespaces/a/pods", *headers, query=b"", client=("192.0.2.7", 1)) -> Request:
     scope = {"method": method, "path": path, "query_string": query, "headers": list(headers), "client": client}
-    made = Request(scope, receive=None)
-    made.info, made.user, made.audit_id = parse(method, path), ALICE, "id-1"
-    return made
+    new_request = Request(scope, receive=None)
+    new_request.info, new_request.user, new_request.audit_id = parse(method, path), ALICE, "id-1"
+    return new_request
 
 
 def event(of: Request, level=AuditLevel.METADATA, *, omit_managed_fields=False) -> AuditEvent:
     return AuditEvent(of, ALICE, Outcome(level, frozenset(), omit_managed_fields), received=NOW)
 
 
-def tree_of(made: AuditEvent, stage="ResponseComplete") -> dict:
-    return json.loads(json_line(made.tree(stage, now=NOW + timedelta(milliseconds=5))))
+def tree_of(obj: AuditEvent, stage="ResponseComplete") -> dict:
+    return json.loads(json_line(obj.tree(stage, now=NOW + timedelta(milliseconds=5))))
 
 
 def test_event_has_upstreams_fields_in_order():
     of = request("GET", "/api/v1/namespaces/a/pods/b/log", (b"user-agent", b"kubectl"), query=b"follow=1")
-    made = event(of)
-    made.notes.add("authorization.k8s.io/decision", "allow")
-    made.answered(200)
-    assert list(tree_of(made).items()) == [
+    new_event = event(of)
+    new_event.notes.add("authorization.k8s.io/decision", "allow")
+    new_event.answered(200)
+    assert list(tree_of(new_event).items()) == [
         ("kind", "Event"),
         ("apiVersion", "audit.k8s.io/v1"),
         ("level", "Metadata"),
@@ -57,27 +57,30 @@ def test_event_has_upstreams_fields_in_order():
 
 
 def test_request_received_has_no_status_and_no_body():
-    made = event(request("POST"), AuditLevel.REQUEST_RESPONSE)
-    made.request_body = RequestBody(POD, "application/json")
-    made.answered(201)
-    assert not {"responseStatus", "requestObject"} & tree_of(made, "RequestReceived").keys()
+    new_event = event(request("POST"), AuditLevel.REQUEST_RESPONSE)
+    new_event.request_body = RequestBody(POD, "application/json")
+    new_event.answered(201)
+    assert not {"responseStatus", "requestObject"} & tree_of(new_event, "RequestReceived").keys()
 
 
 def test_event_has_no_headers_but_user_agent_and_addresses():
     of = request("GET", "/version", (b"authorization", b"Bearer s3cret"), (b"cookie", b"s3cret"))
-    made = event(of, AuditLevel.REQUEST_RESPONSE)
-    made.answered(200)
-    assert "s3cret" not in json.dumps(tree_of(made))
+    new_event = event(of, AuditLevel.REQUEST_RESPONSE)
+    new_event.answered(200)
+    assert "s3cret" not in json.dumps(tree_of(new_event))
 
 
 def test_event_has_user_and_impersonated_user():
     of = request()
-    made = event(of)
+    new_event = event(of)
     of.user = UserInfo("bob")
-    assert (tree_of(made)["user"]["username"], tree_of(made)["impersonatedUser"]) == ("alice", {"username": "bob"})
-    assert "authenticationMetadata" not in tree_of(made)
-    made.notes.impersonation_constraint = "impersonate:user-info"
-    assert tree_of(made)["authenticationMetadata"] == {"impersonationConstraint": "impersonate:user-info"}
+    assert (tree_of(new_event)["user"]["username"], tree_of(new_event)["impersonatedUser"]) == (
+        "alice",
+        {"username": "bob"},
+    )
+    assert "authenticationMetadata" not in tree_of(new_event)
+    new_event.notes.impersonation_constraint = "impersonate:user-info"
+    assert tree_of(new_event)["authenticationMetadata"] == {"impersonationConstraint": "impersonate:user-info"}
 
 
 @pytest.mark.parametrize(
@@ -89,41 +92,41 @@ def test_event_has_user_and_impersonated_user():
     ],
 )
 def test_level_selects_recorded_objects(level, has_request, has_response):
-    made = event(request("POST"), level)
-    made.request_body = RequestBody(POD, "application/json")
-    made.response_body = ResponseBody([POD], "application/json", gzipped=False)
-    tree = tree_of(made)
+    new_event = event(request("POST"), level)
+    new_event.request_body = RequestBody(POD, "application/json")
+    new_event.response_body = ResponseBody([POD], "application/json", gzipped=False)
+    tree = tree_of(new_event)
     assert (("requestObject" in tree), ("responseObject" in tree)) == (has_request, has_response)
 
 
 def test_created_object_is_identified_by_its_body():
-    made = event(request("POST"))
-    made.request_body = RequestBody(POD, "application/json")
-    ref = tree_of(made)["objectRef"]
+    new_event = event(request("POST"))
+    new_event.request_body = RequestBody(POD, "application/json")
+    ref = tree_of(new_event)["objectRef"]
     assert (ref["name"], ref["uid"], ref["resourceVersion"]) == ("b", "7", "5")
 
 
 def test_managed_fields_are_omitted_by_policy():
-    made = event(request("POST"), AuditLevel.REQUEST_RESPONSE, omit_managed_fields=True)
-    made.request_body = RequestBody(POD, "application/json")
-    made.response_body = ResponseBody([b'{"items":[', POD, b"]}"], "application/json", gzipped=False)
-    tree = tree_of(made)
+    new_event = event(request("POST"), AuditLevel.REQUEST_RESPONSE, omit_managed_fields=True)
+    new_event.request_body = RequestBody(POD, "application/json")
+    new_event.response_body = ResponseBody([b'{"items":[', POD, b"]}"], "application/json", gzipped=False)
+    tree = tree_of(new_event)
     assert "managedFields" not in tree["requestObject"]["metadata"]
     assert "managedFields" not in tree["responseObject"]["items"][0]["metadata"]
 
 
 def test_patch_is_recorded_unchanged():
-    made = event(request("PATCH"), AuditLevel.REQUEST, omit_managed_fields=True)
-    made.request_body = RequestBody(b'[{"op":"remove","path":"/a"}]', "application/json-patch+json")
-    assert tree_of(made)["requestObject"] == [{"op": "remove", "path": "/a"}]
+    new_event = event(request("PATCH"), AuditLevel.REQUEST, omit_managed_fields=True)
+    new_event.request_body = RequestBody(b'[{"op":"remove","path":"/a"}]', "application/json-patch+json")
+    assert tree_of(new_event)["requestObject"] == [{"op": "remove", "path": "/a"}]
 
 
 def test_error_status_is_recorded_with_details():
-    made = event(request())
-    made.answered(
+    new_event = event(request())
+    new_event.answered(
         404, {"kind": "Status", "metadata": {}, "status": "Failure", "message": "no", "details": {"name": "b"}}
     )
-    assert tree_of(made)["responseStatus"] == {
+    assert tree_of(new_event)["responseStatus"] == {
         "metadata": {},
         "status": "Failure",
         "message": "no",
@@ -159,9 +162,9 @@ def test_oversized_event_is_truncated_and_annotated():
 
 
 def test_legacy_format_is_one_line():
-    made = event(request())
-    made.answered(200)
-    assert legacy_line(made.tree("ResponseComplete", now=NOW)).decode() == (
+    new_event = event(request())
+    new_event.answered(200)
+    assert legacy_line(new_event.tree("ResponseComplete", now=NOW)).decode() == (
         '2026-01-01T00:00:00.000000Z AUDIT: id="id-1" stage="ResponseComplete" ip="192.0.2.7" method="list" '
         'user="alice" groups="dev" as="<self>" asgroups="<lookup>" user-agent="" namespace="a" '
         'uri="/api/v1/namespaces/a/pods" response="200"\n'

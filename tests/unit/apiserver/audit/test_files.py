@@ -35,7 +35,7 @@ def test_full_file_is_renamed_with_a_timestamp(tmp_path, opened):
     path = tmp_path / "audit.log"
     opened(path, size_max_bytes=4).write([b"1\n", b"2\n", b"3\n", b"longer\n", b"4\n"])
     assert path.read_bytes() == b"4\n"
-    aside = sorted(each.name for each in tmp_path.iterdir() if each != path)
+    aside = sorted(file.name for file in tmp_path.iterdir() if file != path)
     assert aside == [f"audit-2026-01-01T12-30-15.25{number}.log" for number in range(3)]
     assert [(tmp_path / name).read_bytes() for name in aside] == [b"1\n2\n", b"3\n", b"longer\n"]
 
@@ -51,7 +51,7 @@ def test_backups_are_compressed_on_request(tmp_path, opened):
 def test_newest_backups_are_kept(tmp_path, opened):
     path = tmp_path / "audit.log"
     opened(path, size_max_bytes=1, backups_max=2).write([b"1", b"2", b"3", b"4"])
-    contents = sorted(each.read_bytes() for each in tmp_path.iterdir())
+    contents = sorted(file.read_bytes() for file in tmp_path.iterdir())
     assert contents == [b"2", b"3", b"4"]
 
 
@@ -60,7 +60,7 @@ def test_old_backups_are_removed_and_other_files_kept(tmp_path, opened):
     (tmp_path / "audit-notes.log").write_bytes(b"mine")
     times = iter([NOW, NOW, NOW + timedelta(days=3), NOW + timedelta(days=3)])
     opened(path, lambda: next(times), size_max_bytes=1, age_max_days=2).write([b"1", b"2", b"3"])
-    assert sorted(each.read_bytes() for each in tmp_path.iterdir()) == [b"2", b"3", b"mine"]
+    assert sorted(file.read_bytes() for file in tmp_path.iterdir()) == [b"2", b"3", b"mine"]
 
 
 def test_backups_are_kept_without_limits(tmp_path, opened):

@@ -39,9 +39,9 @@ async def test_authenticate_ignores_headers_without_bearer_token(value):
 
 
 async def test_authenticate_warns_about_extra_space():
-    asked = request(("Authorization", "Bearer  good"))
-    assert await BearerToken(TOKENS, clock=FakeClock()).authenticate(asked) is None
-    assert asked.warnings.texts == [
+    http_request = request(("Authorization", "Bearer  good"))
+    assert await BearerToken(TOKENS, clock=FakeClock()).authenticate(http_request) is None
+    assert http_request.warnings.texts == [
         "the provided Authorization header contains extra space before the bearer token, and is ignored"
     ]
 
@@ -125,8 +125,8 @@ async def test_authenticate_raises_for_unknown_token():
 
 
 async def test_websocket_token_authenticates():
-    asked = websocket(f"{subprotocol('good')}, v4.channel.k8s.io")
-    assert await WebSocketToken(TOKENS).authenticate(asked) == ALICE
+    requested = websocket(f"{subprotocol('good')}, v4.channel.k8s.io")
+    assert await WebSocketToken(TOKENS).authenticate(requested) == ALICE
 
 
 @pytest.mark.parametrize(
@@ -144,5 +144,5 @@ async def test_websocket_token_raises_for_invalid_subprotocol(protocols):
 
 
 async def test_websocket_token_ignores_requests_without_upgrade():
-    asked = request(("Sec-WebSocket-Protocol", subprotocol("bad")))
-    assert await WebSocketToken(TOKENS).authenticate(asked) is None
+    http_request = request(("Sec-WebSocket-Protocol", subprotocol("bad")))
+    assert await WebSocketToken(TOKENS).authenticate(http_request) is None

@@ -37,10 +37,10 @@ RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 CURVES = [ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()]
 
 
-@pytest.mark.parametrize("made", [RSA, *map(ec.generate_private_key, CURVES)])
-def test_private_key_signatures_verify_with_public_key(made):
-    private = keys.read_private_key(private_pem(made))
-    [public] = keys.read_public_keys(public_pem(made))
+@pytest.mark.parametrize("key", [RSA, *map(ec.generate_private_key, CURVES)])
+def test_private_key_signatures_verify_with_public_key(key):
+    private = keys.read_private_key(private_pem(key))
+    [public] = keys.read_public_keys(public_pem(key))
     assert (private.kid, private.algorithm) == (public.kid, public.algorithm)
     token = private.sign(CLAIMS)
     assert public.verified_claims(token) == CLAIMS
@@ -51,8 +51,8 @@ def test_private_key_signatures_verify_with_public_key(made):
 
 
 def test_algorithms_have_jose_names():
-    made = [keys.read_private_key(private_pem(ec.generate_private_key(curve))).algorithm for curve in CURVES]
-    assert made == ["ES256", "ES384", "ES512"]
+    algorithms = [keys.read_private_key(private_pem(ec.generate_private_key(curve))).algorithm for curve in CURVES]
+    assert algorithms == ["ES256", "ES384", "ES512"]
     assert keys.read_private_key(private_pem(RSA)).algorithm == "RS256"
 
 
@@ -65,21 +65,21 @@ def test_rsa_jwk_has_modulus_exponent_and_hashed_key_id():
 
 
 def test_elliptic_jwk_has_coordinates():
-    made = ec.generate_private_key(ec.SECP384R1())
-    key = keys.read_private_key(private_pem(made)).jwk()
+    created = ec.generate_private_key(ec.SECP384R1())
+    key = keys.read_private_key(private_pem(created)).jwk()
     assert (key["kty"], key["crv"], key["alg"]) == ("EC", "P-384", "ES384")
-    assert number(key["x"]) == made.public_key().public_numbers().x
+    assert number(key["x"]) == created.public_key().public_numbers().x
 
 
 def test_read_public_keys_reads_all_keys_of_a_file():
     other = ec.generate_private_key(ec.SECP256R1())
-    found = keys.read_public_keys(b"# keys\n" + public_pem(RSA) + private_pem(other))
-    assert [key.algorithm for key in found] == ["RS256", "ES256"]
+    public_keys = keys.read_public_keys(b"# keys\n" + public_pem(RSA) + private_pem(other))
+    assert [key.algorithm for key in public_keys] == ["RS256", "ES256"]
 
 
 def test_new_private_key_round_trips_through_pem():
-    made = keys.new_private_key()
-    assert keys.read_private_key(made.pem()).kid == made.kid
+    private_key = keys.new_private_key()
+    assert keys.read_private_key(private_key.pem()).kid == private_key.kid
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_read_keys_raise_for_other_files(pem):
         keys.read_public_keys(pem)
 
 
-@pytest.mark.parametrize("made", [RSA, *map(ec.generate_private_key, CURVES)])
-def test_read_jwk_inverts_jwk(made):
-    private = keys.read_private_key(private_pem(made))
+@pytest.mark.parametrize("key", [RSA, *map(ec.generate_private_key, CURVES)])
+def test_read_jwk_inverts_jwk(key):
+    private = keys.read_private_key(private_pem(key))
     [read] = keys.read_jwk(private.jwk())
     assert (read.kid, read.algorithm) == (private.kid, private.algorithm)
     assert read.verified_claims(private.sign(CLAIMS)) == CLAIMS

@@ -84,9 +84,9 @@ async def test_authenticate_token_requires_all_claims(world, name):
 
 @pytest.fixture
 def request_served():
-    made = Request({"method": "GET", "path": "/", "query_string": b"", "headers": []}, receive=None)
-    made.annotations = Annotations()
-    return made
+    request = Request({"method": "GET", "path": "/", "query_string": b"", "headers": []}, receive=None)
+    request.annotations = Annotations()
+    return request
 
 
 async def test_authenticate_token_reports_use_and_annotates(world, request_served):

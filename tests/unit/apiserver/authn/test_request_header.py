@@ -19,9 +19,9 @@ HEADERS = [
 
 
 def authorities() -> CertificateAuthorities:
-    made = CertificateAuthorities()
-    made.clients, made.front_proxies = CLIENTS, FRONT
-    return made
+    certificate_authorities = CertificateAuthorities()
+    certificate_authorities.clients, certificate_authorities.front_proxies = CLIENTS, FRONT
+    return certificate_authorities
 
 
 def authenticator(clock, allowed_names=("front-proxy-client",)) -> RequestHeader:
@@ -47,16 +47,16 @@ def request(signers=FRONT, name="CN=front-proxy-client", headers=HEADERS, valid=
 
 
 async def test_authenticate_reads_and_removes_headers():
-    made = request()
-    user = await authenticator(FakeClock()).authenticate(made)
+    http_request = request()
+    user = await authenticator(FakeClock()).authenticate(http_request)
     assert (user.name, user.groups, user.extra) == ("jane", ("a", "b"), {"example.com/x": ("1",)})
-    assert made.headers == [(b"accept", b"*/*")]
+    assert http_request.headers == [(b"accept", b"*/*")]
 
 
 async def test_authenticate_returns_none_without_front_proxy_certificate():
-    made = request(CLIENTS)
-    assert await authenticator(FakeClock()).authenticate(made) is None
-    assert made.headers == HEADERS
+    http_request = request(CLIENTS)
+    assert await authenticator(FakeClock()).authenticate(http_request) is None
+    assert http_request.headers == HEADERS
 
 
 async def test_authenticate_returns_none_without_user_header():

@@ -44,15 +44,15 @@ class Objects:
 
     def state(self, kind, name, *, namespace):
         key = (kind, namespace, name)
-        found = self.found.get(key)
-        return None if found is None else (found, State(self, key, found))
+        response = self.found.get(key)
+        return None if response is None else (response, State(self, key, response))
 
 
 class State:
     """State that is current while ``Objects`` holds the same value."""
 
-    def __init__(self, objects, key, found) -> None:
-        self.objects, self.key, self.found = objects, key, found
+    def __init__(self, objects, key, obj) -> None:
+        self.objects, self.key, self.found = objects, key, obj
 
     def is_current(self) -> bool:
         return self.objects.found.get(self.key) is self.found
@@ -67,8 +67,8 @@ class World:
         )
 
     async def issue(self, bound=ROBOT, *, issuer="iss", audiences=("api",), life_seconds=600) -> str:
-        made = TokenIssuer(self.ring, issuer=issuer, audiences=("api",), randomness=bytes)
-        return await made.issue(bound, audiences=audiences, now=self.clock.now(), life_seconds=life_seconds)
+        token_issuer = TokenIssuer(self.ring, issuer=issuer, audiences=("api",), randomness=bytes)
+        return await token_issuer.issue(bound, audiences=audiences, now=self.clock.now(), life_seconds=life_seconds)
 
     async def refusal(self, token: str, audiences=("api",)) -> str:
         with pytest.raises(InvalidCredentials) as refused:

@@ -13,9 +13,9 @@ async def test_issue_creates_unique_token_ids():
     issuer = TokenIssuer(Ring(), issuer="i", audiences=("a",))
     now = datetime(2030, 1, 1, tzinfo=UTC)
     bound = Bound("ns", Ref("robot", "u"))
-    made = [
+    created = [
         jws.read_unverified(await issuer.issue(bound, audiences=("x",), now=now, life_seconds=60)) for _ in range(2)
     ]
-    assert made[0].claims["jti"] != made[1].claims["jti"]
-    assert made[0].claims["exp"] - made[0].claims["iat"] == 60
-    assert (made[0].claims["aud"], issuer.audiences) == (["x"], ("a",))
+    assert created[0].claims["jti"] != created[1].claims["jti"]
+    assert created[0].claims["exp"] - created[0].claims["iat"] == 60
+    assert (created[0].claims["aud"], issuer.audiences) == (["x"], ("a",))

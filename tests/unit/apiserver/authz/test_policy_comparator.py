@@ -68,7 +68,7 @@ def test_compact_rules_merges_verbs_of_one_resource():
     single = uncovered(
         [], [rule("get list", "pods secrets", names=("a",)), PolicyRule(("get",), non_resource_urls=("/x",))]
     )
-    assert [str(each) for each in compact_rules(single)] == [
+    assert [str(compact_rule) for compact_rule in compact_rules(single)] == [
         '{NonResourceURLs:["/x"], Verbs:["get"]}',
         '{APIGroups:[""], Resources:["pods"], ResourceNames:["a"], Verbs:["get" "list"]}',
         '{APIGroups:[""], Resources:["secrets"], ResourceNames:["a"], Verbs:["get" "list"]}',
@@ -110,13 +110,13 @@ GRANTS = st.lists(
 def test_uncovered_equals_comparison_of_single_permissions(held, requested):
     singles = [
         PolicyRule((verb,), (group,), (resource,), names)
-        for each in requested
-        for group in each.api_groups
-        for resource in each.resources
-        for verb in each.verbs
-        for names in [(name,) for name in each.resource_names] or [()]
+        for item in requested
+        for group in item.api_groups
+        for resource in item.resources
+        for verb in item.verbs
+        for names in [(name,) for name in item.resource_names] or [()]
     ]
-    missing = {single for single in singles if not any(covers(each, single) for each in held)}
+    missing = {single for single in singles if not any(covers(item, single) for item in held)}
     assert set(uncovered(held, requested)) == missing
 
 
@@ -148,13 +148,13 @@ PATHS = st.lists(
 
 @given(PATHS, PATHS)
 def test_uncovered_equals_comparison_of_single_paths(held, requested):
-    singles = {(verb, url) for each in requested for url in each.non_resource_urls for verb in each.verbs}
+    singles = {(verb, url) for item in requested for url in item.non_resource_urls for verb in item.verbs}
     missing = {
         (verb, url)
         for verb, url in singles
-        if not any(each.allows_verb(verb) and each.allows_path(url) for each in held)
+        if not any(item.allows_verb(verb) and item.allows_path(url) for item in held)
     }
-    assert {(each.verbs[0], each.non_resource_urls[0]) for each in uncovered(held, requested)} == missing
+    assert {(item.verbs[0], item.non_resource_urls[0]) for item in uncovered(held, requested)} == missing
 
 
 def test_uncovered_looks_up_each_value_once(monkeypatch):

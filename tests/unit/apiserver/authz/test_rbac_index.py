@@ -94,6 +94,6 @@ def test_index_has_stored_bindings_only(steps):
             model[name] = subjects
     for name in "abc":
         expected = sorted(b for b, subjects in model.items() if user(name) in subjects or group("g") in subjects)
-        found = [grant.binding for grant in index.grants(UserInfo(name, ("g",))).get("", [])]
-        assert found == expected
+        bindings = [grant.binding for grant in index.grants(UserInfo(name, ("g",))).get("", [])]
+        assert bindings == expected
     assert set().union(*index._by_user.values(), *index._by_group.values()) == {("", b) for b in model if model[b]}

@@ -99,7 +99,7 @@ class Converter(WebhookServer):
     @property
     def calls(self) -> list[list[str]]:
         """Names of the objects of each call."""
-        return [[each["metadata"].get("name", "") for each in body["request"]["objects"]] for body in self.bodies]
+        return [[item["metadata"].get("name", "") for item in body["request"]["objects"]] for body in self.bodies]
 
     async def _answer(self, _: str, review: Any) -> bytes | None:
         if self.is_down:
@@ -108,7 +108,7 @@ class Converter(WebhookServer):
         if self.before_v1 is not None and request["desiredAPIVersion"] == "example.com/v1":
             before, self.before_v1 = self.before_v1, None
             await before()
-        objects = [convert(each, request["desiredAPIVersion"]) for each in request["objects"]]
+        objects = [convert(item, request["desiredAPIVersion"]) for item in request["objects"]]
         review["response"] = {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects}
         answer = self.change(review)
         review["request"] = request

@@ -36,7 +36,7 @@ def test_verified_keeps_metadata_but_for_labels_and_annotations():
         (converted(annotations={"a": None}), r"metadata.annotations\[a\] must be a string, but is <nil>", True),
     ],
 )
-def test_verified_refuses_objects_that_differ_in_more(tree, text, is_of_metadata):
+def test_verified_rejects_other_metadata_changes(tree, text, is_of_metadata):
     with pytest.raises(InvalidObjectError, match=text) as caught:
         verified(SOURCE, tree, api_version="example.com/v2")
     assert caught.value.is_of_metadata is is_of_metadata

@@ -29,11 +29,11 @@ async def server(converter):
 
 
 async def test_get_converts_to_the_version_of_the_request(server, converter):
-    made = await request(server, "POST", V1, screen("a", SMALL))
+    response = await request(server, "POST", V1, screen("a", SMALL))
     assert not converter.calls
     shown = await request(server, "GET", f"{V2}/a")
     assert (shown["apiVersion"], shown["spec"]) == ("example.com/v2", SMALL_V2)
-    assert {**shown["metadata"], "managedFields": 0} == {**made["metadata"], "managedFields": 0}
+    assert {**shown["metadata"], "managedFields": 0} == {**response["metadata"], "managedFields": 0}
     [review] = converter.bodies
     assert (review["apiVersion"], review["kind"]) == ("apiextensions.k8s.io/v1", "ConversionReview")
     assert review["request"]["desiredAPIVersion"] == "example.com/v2"
@@ -60,8 +60,10 @@ async def test_pages_convert_their_own_objects(server, converter):
 
 async def test_selectors_see_labels_and_fields_of_the_version_served(server, converter):
     def relabel(review):
-        for each in review["response"]["convertedObjects"]:
-            each["metadata"]["labels"] = {"wide": "yes" if each["spec"].get("width", 0) > 5 else "no"}
+        for converted_object in review["response"]["convertedObjects"]:
+            converted_object["metadata"]["labels"] = {
+                "wide": "yes" if converted_object["spec"].get("width", 0) > 5 else "no"
+            }
         return review
 
     await request(server, "POST", V1, screen("a", SMALL))
@@ -71,7 +73,7 @@ async def test_selectors_see_labels_and_fields_of_the_version_served(server, con
         await request(server, "GET", f"{V2}?{query}")
         for query in ("labelSelector=wide=yes", "fieldSelector=spec.width=9")
     ]
-    assert [[item["metadata"]["name"] for item in each["items"]] for each in wide] == [["b"], ["b"]]
+    assert [[item["metadata"]["name"] for item in entry["items"]] for entry in wide] == [["b"], ["b"]]
     assert (await request(server, "GET", f"{V2}?fieldSelector=spec.size=9x2"))["code"] == 400
 
 
@@ -87,26 +89,26 @@ async def test_tables_and_partial_metadata_show_the_version_served(server):
 
 
 async def test_writes_are_stored_in_the_storage_version_and_answered_in_their_own(server, converter):
-    made = await request(server, "POST", V2, screen("a", SMALL_V2, version="v2"))
-    assert (made["apiVersion"], made["spec"]) == ("example.com/v2", SMALL_V2)
+    response = await request(server, "POST", V2, screen("a", SMALL_V2, version="v2"))
+    assert (response["apiVersion"], response["spec"]) == ("example.com/v2", SMALL_V2)
     assert [body["request"]["desiredAPIVersion"] for body in converter.bodies] == ["example.com/v1", "example.com/v2"]
     assert (await request(server, "GET", f"{V1}/a"))["spec"] == SMALL
-    made["spec"]["width"] = 5
-    assert (await request(server, "PUT", f"{V2}/a", made))["spec"]["width"] == 5
+    response["spec"]["width"] = 5
+    assert (await request(server, "PUT", f"{V2}/a", response))["spec"]["width"] == 5
     patched = await request(server, "PATCH", f"{V2}/a", {"spec": {"height": 7}}, **MERGE)
     assert (patched["spec"], patched["metadata"]["generation"]) == ({"width": 5, "height": 7}, 3)
     assert (await request(server, "GET", f"{V1}/a"))["spec"] == {"size": "5x7"}
 
 
 async def test_update_that_changes_nothing_is_not_stored(server):
-    made = await request(server, "POST", V2, screen("a", SMALL_V2, version="v2"))
-    again = await request(server, "PUT", f"{V2}/a", made)
-    assert again["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+    response = await request(server, "POST", V2, screen("a", SMALL_V2, version="v2"))
+    again = await request(server, "PUT", f"{V2}/a", response)
+    assert again["metadata"]["resourceVersion"] == response["metadata"]["resourceVersion"]
 
 
 async def test_dry_run_converts_and_stores_nothing(server, converter):
-    made = await request(server, "POST", f"{V2}?dryRun=All", screen("a", SMALL_V2, version="v2"))
-    assert (made["spec"], "resourceVersion" in made["metadata"]) == (SMALL_V2, False)
+    response = await request(server, "POST", f"{V2}?dryRun=All", screen("a", SMALL_V2, version="v2"))
+    assert (response["spec"], "resourceVersion" in response["metadata"]) == (SMALL_V2, False)
     assert len(converter.calls) == 2
     assert (await request(server, "GET", f"{V1}/a"))["code"] == 404
 
@@ -120,7 +122,10 @@ async def test_managed_fields_of_other_versions_are_converted(server):
         server, "PATCH", f"{V2}/a?fieldManager=two&force=true", screen("a", {"width": 9}, version="v2"), **APPLY
     )
     assert forced["spec"] == {"width": 9, "height": 2}
-    owners = {each["manager"]: (each["apiVersion"], each["fieldsV1"]) for each in forced["metadata"]["managedFields"]}
+    owners = {
+        managed_entry["manager"]: (managed_entry["apiVersion"], managed_entry["fieldsV1"])
+        for managed_entry in forced["metadata"]["managedFields"]
+    }
     assert owners["two"] == ("example.com/v2", {"f:spec": {"f:width": {}}})
     assert "one" not in owners
 
@@ -155,8 +160,8 @@ async def test_deletecollection_answers_in_the_version_of_the_request(server):
 
 async def test_only_labels_and_annotations_of_metadata_may_change(server, converter):
     def change(review):
-        for each in review["response"]["convertedObjects"]:
-            each["metadata"] |= {
+        for converted_object in review["response"]["convertedObjects"]:
+            converted_object["metadata"] |= {
                 "labels": {"a": "b"},
                 "annotations": {"c": "d"},
                 "generation": 99,
@@ -258,9 +263,9 @@ async def test_reordered_objects_are_refused(server, converter):
 
 
 async def test_every_verb_of_another_version_fails_while_the_webhook_is_down(server, converter):
-    made = await request(server, "POST", V1, screen("a", {**SMALL, "replicas": 1}))
+    response = await request(server, "POST", V1, screen("a", {**SMALL, "replicas": 1}))
     converter.is_down = True
-    body = {**screen("a", SMALL_V2, version="v2"), "metadata": made["metadata"]}
+    body = {**screen("a", SMALL_V2, version="v2"), "metadata": response["metadata"]}
     patch = {"metadata": {"annotations": {"a": "b"}}}
     answers = [
         await request(server, "GET", f"{V2}/a"),
@@ -277,7 +282,7 @@ async def test_every_verb_of_another_version_fails_while_the_webhook_is_down(ser
     ]
     for answer in answers:
         assert (answer["code"], "failed: Post" in answer["message"], answer["message"][-5:]) == (500, True, ": EOF")
-    assert (await request(server, "GET", f"{V1}/a"))["metadata"] == made["metadata"]
+    assert (await request(server, "GET", f"{V1}/a"))["metadata"] == response["metadata"]
     assert (await request(server, "DELETE", f"{V1}/a"))["status"] == "Success"
 
 

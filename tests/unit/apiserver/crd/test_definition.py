@@ -39,7 +39,7 @@ def test_all_versions_become_resources():
     assert [v.is_stored for v in versions] == [True, False, False]
 
 
-def test_a_version_may_be_stored_and_not_served():
+def test_storage_version_need_not_be_served():
     stored = [{**version, "storage": version["name"] == "v1alpha1"} for version in VERSIONS]
     [version] = [version for version in versions_of(definition(versions=stored)) if version.is_stored]
     assert (version.resource.api_version, version.is_served) == ("example.com/v1alpha1", False)
@@ -53,17 +53,17 @@ def test_subresources_short_names_and_deprecation_are_read():
     assert v1beta1.resource.deprecation_warning == "example.com/v1beta1 Shirt is deprecated"
 
 
-def test_scope_and_place_in_the_store():
+def test_scope_and_key_prefix():
     (resource, *_) = (v.resource for v in versions_of(definition(scope="Cluster")))
     assert not resource.namespaced
     assert resource.key_prefix == "/registry/example.com/shirts"
 
 
-def test_a_version_without_a_schema_keeps_everything():
+def test_version_without_a_schema_preserves_all_fields():
     assert versions_of(definition())[0].struct.preserve_unknown
 
 
-def test_preserving_unknown_fields_may_be_said_for_the_whole_definition():
+def test_preserve_unknown_fields_of_the_definition_applies_to_all_versions():
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string", "default": "x"}}}}
     versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
     (version,) = versions_of(definition(versions=versions, preserveUnknownFields=True))
@@ -78,7 +78,7 @@ def test_conditions_are_read_by_type_and_status():
     assert not condition_is(tree, "Established", "False")
 
 
-def test_schemas_are_read_from_the_stored_definition_if_there_is_one():
+def test_schemas_are_read_from_the_stored_definition():
     stored = copy.deepcopy(definition())
     for version in stored["spec"]["versions"]:
         version["schema"] = {"openAPIV3Schema": {"title": version["name"]}}

@@ -26,7 +26,7 @@ def faults(obj: dict) -> list[str]:
     return [error.field for error in validate_embedded(Shape(SCHEMA), obj)]
 
 
-def test_they_are_found_wherever_they_are():
+def test_embedded_objects_are_validated_at_any_depth():
     assert faults({"one": RIGHT, "many": [RIGHT], "named": {"x": RIGHT}}) == []
     assert faults({"one": {}, "many": [RIGHT, {"kind": "Pod"}], "named": {"x": {"apiVersion": "v1"}}}) == [
         "one.apiVersion",
@@ -36,7 +36,7 @@ def test_they_are_found_wherever_they_are():
     ]
 
 
-def test_they_say_what_they_are():
+def test_embedded_objects_require_type_meta():
     errors = validate_embedded(Shape(SCHEMA), {"one": {"apiVersion": "a/b/c", "kind": "Po d"}})
     assert [str(error).partition(" (e.g.")[0] for error in errors] == [
         'one.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c',
@@ -50,7 +50,7 @@ def test_they_say_what_they_are():
     assert [error.detail for error in errors] == ["must not be empty"] * 2
 
 
-def test_their_metadata_is_checked_but_need_not_name_them():
+def test_metadata_of_embedded_objects_is_validated_without_requiring_a_name():
     assert faults({"one": {"apiVersion": "v1", "kind": "Pod", "metadata": {}}}) == []
     metadata = {"name": "a/b", "labels": {"a b": "c"}}
     assert faults({"one": {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}}) == [
@@ -59,7 +59,7 @@ def test_their_metadata_is_checked_but_need_not_name_them():
     ]
 
 
-def test_their_metadata_is_held_as_its_type_holds_it():
+def test_metadata_of_embedded_objects_is_typed():
     obj = {"one": {"metadata": {"name": "a", "labels": {}, "annotations": None, "made": "up"}}}
     type_embedded(Shape(SCHEMA), obj)
     assert obj == {"one": {"metadata": {"name": "a"}}}
@@ -79,7 +79,7 @@ def test_their_metadata_is_held_as_its_type_holds_it():
         ),
     ],
 )
-def test_wrong_types_are_refused(one, why):
+def test_embedded_objects_reject_wrong_types(one, why):
     with pytest.raises(DecodeError) as caught:
         type_embedded(Shape(SCHEMA), {"one": one})
     assert str(caught.value) == why

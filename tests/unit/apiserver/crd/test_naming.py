@@ -34,7 +34,7 @@ def accepted(tree: dict, others: list[dict] | None = None) -> dict:
     return {**tree, "status": status}
 
 
-def test_free_names_are_accepted_and_the_definition_established():
+def test_unused_names_are_accepted_and_the_definition_is_established():
     tree = accepted(definition())
     assert tree["status"]["acceptedNames"] == {
         "plural": "shirts",
@@ -46,11 +46,11 @@ def test_free_names_are_accepted_and_the_definition_established():
     assert is_established(tree)
 
 
-def test_nothing_is_planned_twice():
+def test_plan_is_idempotent():
     assert naming.plan_status(accepted(definition()), [], now="2027-01-01T00:00:00Z") is None
 
 
-def test_a_taken_kind_is_not_accepted():
+def test_kind_in_use_is_not_accepted():
     first = accepted(definition())
     second = accepted(definition("blouses", "Shirt", singular="blouse", listKind="BlouseList"), [first])
     assert not is_established(second)
@@ -63,7 +63,7 @@ def test_new_short_names_of_an_established_definition_are_accepted():
     assert accepted(tree)["status"]["acceptedNames"]["shortNames"] == ["sh"]
 
 
-def test_of_several_conflicts_the_last_is_told():
+def test_last_of_several_conflicts_is_reported():
     first = accepted(definition(shortNames=["sh", "st"]))
     second = accepted(definition("blouses", "Shirt", shortNames=["sh", "st", "bl"]), [first])
     assert [c["reason"] for c in second["status"]["conditions"]] == ["ListKindConflict", "NotAccepted"]
@@ -76,7 +76,7 @@ def test_of_several_conflicts_the_last_is_told():
     assert third["status"]["acceptedNames"]["kind"] == "Blouse"
 
 
-def test_groups_of_the_community_tell_who_approved():
+def test_approval_condition_of_community_groups():
     tree = definition()
     tree["spec"]["group"] = "example.k8s.io"
     tree["metadata"]["annotations"] = {"api-approved.kubernetes.io": "https://example.com/1"}
@@ -91,7 +91,7 @@ def test_groups_of_the_community_tell_who_approved():
     assert accepted(tree)["status"]["conditions"][2]["status"] == "False"
 
 
-def test_the_end_of_a_definition_is_told_step_by_step():
+def test_terminating_condition_reports_each_step():
     tree = accepted(definition())
     assert naming.ending_of(tree) is None
     for ending, status in [(naming.Ending.IN_PROGRESS, "True"), (naming.Ending.COMPLETED, "False")]:

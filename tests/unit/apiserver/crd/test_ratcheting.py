@@ -43,24 +43,24 @@ def items(list_type=None, **item):
         ),
     ],
 )
-def test_what_did_not_change_may_stay(shape, spec, old, faults):
+def test_unchanged_invalid_values_are_accepted(shape, spec, old, faults):
     assert found(shape, spec, old) == faults
 
 
-def test_items_with_keys_are_followed_by_them():
+def test_map_list_items_are_correlated_by_key():
     item = {"type": "object", "properties": {"k": {"type": "string"}, "v": SMALL}}
     shape = schema(l={**items("map", **item), "x-kubernetes-list-map-keys": ["k"]})
     old = [{"k": "a", "v": 9}, {"k": "b", "v": 1}]
     assert found(shape, {"l": [{"k": "b", "v": 8}, {"k": "a", "v": 9}]}, {"l": old}) == ["spec.l[0].v"]
 
 
-def test_a_missing_field_is_the_fault_of_its_object():
+def test_missing_field_is_an_error_of_its_object():
     shape = schema(o={"type": "object", "required": ["a"], "properties": {"b": SMALL}})
     assert found(shape, {"o": {"b": 1}}, {"o": {"b": 1}}) == []
     assert found(shape, {"o": {"b": 2}}, {"o": {"b": 1}}) == ["spec.o.a"]
 
 
-def test_what_was_there_twice_before_may_be_so_again():
+def test_unchanged_duplicates_are_accepted():
     shape = schema(l=items("set", type="string"))
     assert found(shape, {"l": ["a", "a", "b"]}, {"l": ["c", "c"]}) == []
     assert found(shape, {"l": ["a", "a"]}, {"l": ["a"]}) == ["spec.l[1]"]

@@ -35,18 +35,18 @@ SCALE = {
         ),
     ],
 )
-def test_replicas_are_a_number_that_can_be(spec, errors):
+def test_replicas_must_be_a_non_negative_number(spec, errors):
     assert [str(error) for error in validate_scale_spec(SCALE, {"spec": spec})] == errors
 
 
-def test_the_selector_is_a_text():
-    found = validate_scale_status(SCALE, {"status": {"replicas": True, "selector": 1}})
-    assert [str(error) for error in found] == [
+def test_selector_must_be_a_string():
+    errors = validate_scale_status(SCALE, {"status": {"replicas": True, "selector": 1}})
+    assert [str(error) for error in errors] == [
         ".status.replicas: Invalid value: 0: .status.replicas accessor error: true is of the type bool, expected int64",
         '.status.selector: Invalid value: "": .status.selector accessor error: 1 is of the type int64, expected string',
     ]
     assert list(validate_scale_status(SCALE, {"status": {"replicas": 1, "selector": "a=b"}})) == []
 
 
-def test_without_a_scale_anything_goes():
+def test_definition_without_scale_is_not_validated():
     assert [*validate_scale_spec(None, {"spec": 5}), *validate_scale_status(None, {"status": 5})] == []

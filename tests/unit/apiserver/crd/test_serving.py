@@ -49,17 +49,17 @@ async def server():
 
 
 async def test_objects_are_defaulted_and_pruned_by_their_schema(server):
-    made = (await server.request("POST", SHIRTS, body=shirt(spec={"typo": 1}))).json()
-    assert made["spec"] == {"size": 1}
+    created = (await server.request("POST", SHIRTS, body=shirt(spec={"typo": 1}))).json()
+    assert created["spec"] == {"size": 1}
 
 
-async def test_what_does_not_fit_the_schema_is_refused(server):
+async def test_objects_that_violate_the_schema_are_rejected(server):
     answer = await server.request("POST", SHIRTS, body=shirt(spec={"size": "large"}))
     assert answer.code == 422
     assert answer.json()["details"]["causes"][0]["field"] == "spec.size"
 
 
-async def test_a_new_default_shows_in_objects_that_are_there(server):
+async def test_new_default_applies_to_existing_objects(server):
     await server.request("POST", SHIRTS, body=shirt())
     schema = {"type": "object", "properties": {"color": {"type": "string", "default": "grey"}}}
     patch = [{"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": schema}]
@@ -74,7 +74,7 @@ async def test_a_new_default_shows_in_objects_that_are_there(server):
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
 
 
-async def test_fields_that_the_schema_lost_are_shown_no_more(server):
+async def test_fields_removed_from_the_schema_are_pruned_on_read(server):
     await server.request("POST", SHIRTS, body=shirt(spec={"size": 3}))
     schema = {"type": "object", "properties": {"spec": {"type": "object"}}}
     patch = [{"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": schema}]
@@ -101,13 +101,13 @@ async def test_versions_have_columns_and_selectable_fields_of_their_own(server):
     await server.request("POST", SHIRTS, body=shirt(spec={"size": 3}))
     table = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
     shown = [(await server.request("GET", path, headers=table)).json() for path in (SHIRTS, newer)]
-    assert [[c["name"] for c in each["columnDefinitions"]] for each in shown] == [["Name", "Age"], ["Name", "Size"]]
-    found = (await server.request("GET", f"{newer}?fieldSelector=spec.size%3D3")).json()
-    assert [item["apiVersion"] for item in found["items"]] == ["example.com/v2"]
+    assert [[c["name"] for c in entry["columnDefinitions"]] for entry in shown] == [["Name", "Age"], ["Name", "Size"]]
+    body = (await server.request("GET", f"{newer}?fieldSelector=spec.size%3D3")).json()
+    assert [item["apiVersion"] for item in body["items"]] == ["example.com/v2"]
     assert (await server.request("GET", f"{SHIRTS}?fieldSelector=spec.size%3D3")).code == 400
 
 
-async def test_a_scale_of_a_custom_object_needs_replicas_and_no_version(server):
+async def test_scale_update_of_a_custom_object_requires_replicas_but_no_resource_version(server):
     scale = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     patch = [
@@ -120,15 +120,15 @@ async def test_a_scale_of_a_custom_object_needs_replicas_and_no_version(server):
     await server.request("POST", SHIRTS, body=shirt())
     answer = await until(server, f"{SHIRTS}/a/scale", 500)
     assert answer.json()["message"] == 'Internal error occurred: the spec replicas field ".spec.size" does not exist'
-    wanted = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "a"}, "spec": {"replicas": 3}}
-    answer = await server.request("PUT", f"{SHIRTS}/a/scale", body=msgspec.json.encode(wanted))
+    expected = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "a"}, "spec": {"replicas": 3}}
+    answer = await server.request("PUT", f"{SHIRTS}/a/scale", body=msgspec.json.encode(expected))
     assert (answer.code, answer.json()["spec"]) == (200, {"replicas": 3})
-    wanted["spec"] = {"replicas": -1}
-    answer = await server.request("PUT", f"{SHIRTS}/a/scale", body=msgspec.json.encode(wanted))
+    expected["spec"] = {"replicas": -1}
+    answer = await server.request("PUT", f"{SHIRTS}/a/scale", body=msgspec.json.encode(expected))
     assert answer.json()["details"]["causes"][0]["field"] == ".spec.size"
 
 
-async def test_a_change_of_short_names_does_not_end_watches_of_objects(server):
+async def test_changed_short_names_keep_watches_of_objects(server):
     await server.request("POST", SHIRTS, body=shirt(spec={"size": 3}))
     assert (await server.request("GET", f"{SHIRTS}/a")).json()["spec"] == {"size": 3}
 
@@ -157,7 +157,7 @@ async def test_objects_of_a_definition_that_serves_no_version_go_with_it(server)
     assert listed.json()["items"] == []
 
 
-async def test_a_definition_serves_its_objects_again(server):
+async def test_unserved_version_can_be_served_again(server):
     await server.request("POST", SHIRTS, body=shirt())
     headers = {"content-type": "application/json-patch+json"}
     for served, code in ((False, 404), (True, 200)):
@@ -169,7 +169,7 @@ async def test_a_definition_serves_its_objects_again(server):
 PENDING = "InstanceDeletionPending"
 
 
-async def test_an_object_that_is_held_holds_its_definition(server):
+async def test_object_with_a_finalizer_keeps_its_definition(server):
     body = msgspec.json.decode(shirt(spec={}))
     body["metadata"]["finalizers"] = ["example.com/hold"]
     await server.request("POST", SHIRTS, body=msgspec.json.encode(body))
@@ -216,7 +216,7 @@ async def conditions(server: InProcessAPIServer) -> list[dict]:
     return definition["status"]["conditions"]
 
 
-async def test_a_definition_that_something_else_holds_tells_that_its_objects_are_gone(server):
+async def test_definition_with_another_finalizer_reports_that_its_objects_are_deleted(server):
     headers = {"content-type": "application/merge-patch+json"}
     hold = msgspec.json.encode({"metadata": {"finalizers": ["example.com/hold"]}})
     path = f"{DEFINITIONS}/shirts.example.com"
@@ -231,7 +231,7 @@ async def test_a_definition_that_something_else_holds_tells_that_its_objects_are
     assert (await server.request("GET", SHIRTS)).json()["items"] == []
 
 
-async def test_the_schema_is_published(server):
+async def test_schema_is_published_in_openapi(server):
     document = (await server.request("GET", "/openapi/v3/apis/example.com/v1")).json()
     shirts = document["components"]["schemas"]["com.example.v1.Shirt"]
     assert shirts["properties"]["spec"]["properties"]["size"]["default"] == 1
@@ -269,11 +269,11 @@ def published_size(properties: dict) -> dict:
     ],
 )
 async def test_every_write_applies_defaults_so_that_reads_show_what_is_stored(server, method, kind, body):
-    made = (await server.request("POST", SHIRTS, body=shirt(spec={"size": 5}))).json()
+    created = (await server.request("POST", SHIRTS, body=shirt(spec={"size": 5}))).json()
     if isinstance(body, dict) and "kind" in body:
         body = {**body, "metadata": {"name": "a"}}
         if method == "PUT":
-            body["metadata"]["resourceVersion"] = made["metadata"]["resourceVersion"]
+            body["metadata"]["resourceVersion"] = created["metadata"]["resourceVersion"]
     query = "?fieldManager=test&force=true" if "apply" in kind else ""
     answer = await server.request(
         method, f"{SHIRTS}/a{query}", body=msgspec.json.encode(body), headers={"content-type": kind}

@@ -10,14 +10,14 @@ def nested(below: dict) -> dict:
     return {"type": "object", "properties": {"list": {"type": "array", "items": {"properties": {"x": below}}}}}
 
 
-def test_shape_knows_whether_defaults_lie_below():
+def test_shape_reports_nested_defaults():
     assert Shape(nested(NUMBER)).has_defaults
     assert Shape({"additionalProperties": nested(NUMBER)}).has_defaults
     assert not Shape(nested({"type": "integer"})).has_defaults
     assert not Shape(NUMBER).has_defaults
 
 
-def test_shape_knows_whether_embedded_objects_lie_below():
+def test_shape_reports_nested_embedded_objects():
     assert Shape(EMBEDDED).has_embedded
     assert Shape(nested(EMBEDDED)).has_embedded
     assert Shape({"additionalProperties": EMBEDDED}).has_embedded

@@ -24,13 +24,13 @@ def shirt(**more: object) -> dict:
     return {"metadata": {"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}, **more}
 
 
-def test_without_columns_there_are_name_and_age():
+def test_default_columns_are_name_and_age():
     plain = strategy()
     assert [c.name for c in plain.columns] == ["Name", "Age"]
     assert plain.cells(shirt(), NOW) == ["a", "60s"]
 
 
-def test_columns_show_what_lies_at_their_paths():
+def test_columns_have_the_values_at_their_paths():
     own = strategy(
         additionalPrinterColumns=[
             {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
@@ -62,7 +62,7 @@ def test_columns_show_what_lies_at_their_paths():
         ("date", 5, None),
     ],
 )
-def test_cells_are_of_their_columns_type(type_, value, cell):
+def test_cells_have_the_type_of_their_column(type_, value, cell):
     own = strategy(additionalPrinterColumns=[{"name": "C", "type": type_, "jsonPath": ".spec"}])
     assert own.cells(shirt(spec=value), NOW) == ["a", cell]
 
@@ -74,7 +74,7 @@ def test_columns_end_before_the_first_malformed_path():
     assert own.cells(shirt(spec={"a": "x", "c": "y"}), NOW) == ["a", "x"]
 
 
-def test_columns_without_a_text_tell_their_paths():
+def test_columns_without_a_description_have_their_path():
     column = {"name": "Size", "type": "integer", "jsonPath": ".spec.size"}
     own = strategy(additionalPrinterColumns=[column, {**column, "description": "How large."}])
     assert [c.text() for c in own.columns[1:]] == [
@@ -137,7 +137,7 @@ def schema_of(**properties: object) -> dict:
     return {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
 
 
-def test_an_object_is_validated_by_the_version_it_is_written_in():
+def test_object_is_validated_by_the_version_of_the_request():
     v1, v2 = two_versions()
     large = shirt(apiVersion="example.com/v1", kind="Shirt", spec={"size": 7})
     assert v1.validate(CONTEXT, large) == []
@@ -145,20 +145,20 @@ def test_an_object_is_validated_by_the_version_it_is_written_in():
     assert error.field == "spec.size"
 
 
-def test_what_the_stored_version_does_not_specify_is_not_kept():
+def test_fields_unknown_to_the_storage_version_are_pruned():
     _, v2 = two_versions()
     tree = shirt(apiVersion="example.com/v1", kind="Shirt", spec={"size": 1, "color": "red"})
     v2.canonicalize(tree)
     assert tree["spec"] == {"size": 1}
 
 
-def test_what_an_update_leaves_alone_may_stay_wrong_in_the_version_it_is_made_in():
+def test_unchanged_invalid_values_are_accepted_in_the_version_of_the_request():
     _, v2 = two_versions()
     old = shirt(apiVersion="example.com/v1", kind="Shirt", spec={"size": 7})
     assert v2.validate_update(CONTEXT, {**old, "metadata": {"name": "a", "labels": {"l": "m"}}}, old) == []
 
 
-def test_a_status_is_validated_by_itself():
+def test_status_update_validates_the_status_only():
     status = {"type": "object", "properties": {"n": {"type": "integer"}}}
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"status": status}, "required": ["spec"]}}
     own = strategy(schema=schema, subresources={"status": {}})
@@ -167,13 +167,13 @@ def test_a_status_is_validated_by_itself():
     assert own.validate_status_update(CONTEXT, shirt(status={"n": "x"}), shirt(status={"n": "x"})) == []
 
 
-def test_what_is_told_of_the_whole_has_no_place():
+def test_errors_of_the_whole_object_have_no_path():
     own = strategy(schema={"openAPIV3Schema": {"type": "object", "not": {"required": ["spec"]}}})
     (error,) = own.validate(CONTEXT, shirt(spec=1))
     assert error.cause()["field"] == "<nil>"
 
 
-def test_the_schema_may_say_more_of_names():
+def test_schema_may_restrict_names():
     name = {"type": "object", "properties": {"name": {"type": "string", "pattern": "^b"}}}
     own = strategy(schema={"openAPIV3Schema": {"type": "object", "properties": {"metadata": name}}})
     assert [error.field for error in own.validate(CONTEXT, shirt())] == ["metadata.name"]

@@ -51,14 +51,14 @@ def test_defaulting_twice_changes_nothing():
     assert filled(structure.decode(from_openapi(SCHEMA, "Shirt"), Shape(SCHEMA), once)[0]) == once
 
 
-def test_a_null_goes_unless_it_may_be_null():
+def test_null_is_dropped_unless_nullable():
     tree, _ = structure.decode(
         from_openapi(SCHEMA, "Shirt"), Shape(SCHEMA), {"spec": {"size": None, "note": None, "plain": None}}
     )
     assert tree == {"spec": {"note": None}}
 
 
-def test_unknown_fields_are_dropped_and_told():
+def test_unknown_fields_are_pruned_and_reported():
     tree, unknown = structure.decode(
         from_openapi(SCHEMA, "Shirt"), Shape(SCHEMA), {"spec": {"typo": 1, "free": {"any": 1}}, "x": 1}
     )
@@ -66,7 +66,7 @@ def test_unknown_fields_are_dropped_and_told():
     assert unknown == ["spec.typo", "x"]
 
 
-def test_a_schema_knows_whether_it_has_defaults():
+def test_schema_reports_whether_it_has_defaults():
     assert Shape(SCHEMA).has_defaults
     assert not Shape({"type": "object", "properties": {"a": {"type": "string"}}}).has_defaults
 
@@ -77,7 +77,7 @@ def test_defaults_are_not_shared_between_objects():
     assert second["spec"]["size"] == 1
 
 
-def test_another_version_shows_the_defaults_of_the_stored_one_and_only_what_it_specifies():
+def test_other_version_has_defaults_of_the_storage_version_and_its_own_fields_only():
     names = {"plural": "shirts", "kind": "Shirt"}
     v2 = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
     versions = [
@@ -96,7 +96,7 @@ def test_another_version_shows_the_defaults_of_the_stored_one_and_only_what_it_s
     }
 
 
-def test_metadata_is_held_as_its_type_holds_it():
+def test_metadata_is_typed():
     struct = from_openapi(SCHEMA, "Shirt")
     tree, unknown = structure.decode(struct, Shape(SCHEMA), {"metadata": {"name": "a", "labels": {}, "made": "up"}})
     assert (tree, unknown) == ({"metadata": {"name": "a"}}, ["metadata.made"])
@@ -104,7 +104,7 @@ def test_metadata_is_held_as_its_type_holds_it():
         structure.decode(struct, Shape(SCHEMA), {"metadata": {"name": 5}})
 
 
-def test_defaults_take_the_place_of_nulls_in_lists_and_maps():
+def test_defaults_replace_nulls_in_lists_and_maps():
     numbers = {"type": "integer", "default": 7}
     schema = {"type": "array", "items": numbers}
     listed = {"type": "object", "properties": {"l": schema, "m": {"type": "object", "additionalProperties": numbers}}}

@@ -65,12 +65,16 @@ async def test_objects_stored_before_the_storage_version_changed_are_converted(s
 
 
 async def test_apply_of_nothing_rewrites_an_object_of_an_old_version(server, converter):
-    made = await request(server, "POST", V1, screen("a", SMALL))
+    response = await request(server, "POST", V1, screen("a", SMALL))
     await store_in_v2(server, converter)
-    body = {"apiVersion": "example.com/v2", "kind": "Screen", "metadata": {"name": "a", "uid": made["metadata"]["uid"]}}
+    body = {
+        "apiVersion": "example.com/v2",
+        "kind": "Screen",
+        "metadata": {"name": "a", "uid": response["metadata"]["uid"]},
+    }
     rewritten = await request(server, "PATCH", f"{V2}/a?fieldManager=migrator", body, **APPLY)
     assert (rewritten["spec"], rewritten["metadata"]["generation"]) == (SMALL_V2, 1)
-    assert int(rewritten["metadata"]["resourceVersion"]) > int(made["metadata"]["resourceVersion"])
+    assert int(rewritten["metadata"]["resourceVersion"]) > int(response["metadata"]["resourceVersion"])
     assert stored_version(server, "a") == ""
     again = await request(server, "PATCH", f"{V2}/a?fieldManager=migrator", body, **APPLY)
     assert again["metadata"]["resourceVersion"] == rewritten["metadata"]["resourceVersion"]
@@ -78,13 +82,13 @@ async def test_apply_of_nothing_rewrites_an_object_of_an_old_version(server, con
 
 async def test_converted_objects_are_pruned_by_the_schema_of_their_version(server, converter):
     def add(review):
-        for each in review["response"]["convertedObjects"]:
-            each["spec"]["unknown"] = True
+        for converted_object in review["response"]["convertedObjects"]:
+            converted_object["spec"]["unknown"] = True
         return review
 
     converter.change = add
-    made = await request(server, "POST", V2, screen("a", SMALL_V2, version="v2"))
-    assert made["spec"] == SMALL_V2
+    response = await request(server, "POST", V2, screen("a", SMALL_V2, version="v2"))
+    assert response["spec"] == SMALL_V2
     assert (await request(server, "GET", f"{V1}/a"))["spec"] == SMALL
 
 
@@ -154,8 +158,8 @@ async def test_mutating_webhook_of_another_version_gets_and_patches_that_version
         }
         group = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
         await request(server, "POST", group, {"metadata": {"name": "widen"}, "webhooks": [hook]})
-        made = await request(server, "POST", V1, screen("a", SMALL))
-        assert (made["apiVersion"], made["spec"]) == ("example.com/v1", {"size": "7x2"})
+        new_response = await request(server, "POST", V1, screen("a", SMALL))
+        assert (new_response["apiVersion"], new_response["spec"]) == ("example.com/v1", {"size": "7x2"})
         [review] = mutating.bodies
         assert (review["request"]["object"]["apiVersion"], review["request"]["object"]["spec"]) == (
             "example.com/v2",

@@ -7,9 +7,9 @@ from steersman.schema.resources import table
 
 def rows_of(api_version: str) -> dict[str, dict]:
     group, _, version = api_version.rpartition("/")
-    found = Catalog(table()).group_version(group, version)
-    assert found is not None
-    return {row["name"]: row for row in documents.resource_list(found)["resources"]}
+    result = Catalog(table()).group_version(group, version)
+    assert result is not None
+    return {row["name"]: row for row in documents.resource_list(result)["resources"]}
 
 
 def test_subresource_of_other_group_has_group():

@@ -41,28 +41,28 @@ class Labels(Plugin):
 
 
 @pytest.mark.parametrize("path", [BINDING, BINDINGS])
-async def test_a_binding_gives_the_pod_its_node_and_annotations(path):
+async def test_binding_sets_node_name_and_annotations(path):
     async with Server() as server:
-        made = await server.make(PODS, spec=pod_spec(), metadata={"annotations": {"old": "x", "both": "x"}})
+        new_pod = await server.make(PODS, spec=pod_spec(), metadata={"annotations": {"old": "x", "both": "x"}})
         answer = await server.call("POST", path, binding("n", annotations={"new": "y", "both": "y"}))
         assert answer.code == 201
         assert answer.body == {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
         pod = (await server.call("GET", POD)).body
-        assert pod["spec"] == {**made["spec"], "nodeName": "n"}
+        assert pod["spec"] == {**new_pod["spec"], "nodeName": "n"}
         assert pod["metadata"]["annotations"] == {"old": "x", "new": "y", "both": "y"}
         assert [(c["type"], c["status"]) for c in pod["status"]["conditions"]] == [("PodScheduled", "True")]
 
 
-async def test_a_binding_is_no_update_that_anybody_owns_or_counts():
+async def test_binding_changes_neither_managed_fields_nor_generation():
     async with Server() as server:
-        made = await server.make(PODS, spec=pod_spec())
+        pod = await server.make(PODS, spec=pod_spec())
         await server.call("POST", BINDING, binding())
         metadata = (await server.call("GET", POD)).body["metadata"]
-        assert metadata.pop("resourceVersion") != made["metadata"].pop("resourceVersion")
-        assert metadata == made["metadata"]
+        assert metadata.pop("resourceVersion") != pod["metadata"].pop("resourceVersion")
+        assert metadata == pod["metadata"]
 
 
-async def test_a_bound_pod_is_nominated_no_more():
+async def test_binding_clears_the_nominated_node_name():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         await server.merge(f"{POD}/status", {"status": {"nominatedNodeName": "n"}})
@@ -82,20 +82,20 @@ async def test_a_bound_pod_is_nominated_no_more():
         ),
     ],
 )
-async def test_a_target_must_be_a_node_with_a_name(target, why):
+async def test_binding_rejects_targets_other_than_named_nodes(target, why):
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         answer = await server.call("POST", BINDING, {**binding(), "target": target})
         assert (answer.code, answer.body["message"]) == (500, why)
 
 
-async def test_a_target_without_kind_is_a_node():
+async def test_binding_target_kind_defaults_to_node():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         assert (await server.call("POST", BINDING, {**binding(), "target": {"name": "n"}})).code == 201
 
 
-async def test_a_binding_names_the_pod_of_its_path():
+async def test_binding_name_must_equal_the_name_in_the_path():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         answer = await server.call("POST", BINDING, binding(name="b"))
@@ -103,13 +103,13 @@ async def test_a_binding_names_the_pod_of_its_path():
 
 
 @pytest.mark.parametrize(("path", "code"), [(f"{PODS}/none/binding", 404), (BINDINGS, 404)])
-async def test_a_binding_of_no_pod_is_404(path, code):
+async def test_binding_of_a_missing_pod_is_404(path, code):
     async with Server() as server:
         answer = await server.call("POST", path, binding(name="none"))
         assert (answer.code, answer.body["message"]) == (code, 'pods "none" not found')
 
 
-async def test_a_pod_is_bound_once():
+async def test_binding_of_a_bound_pod_is_a_conflict():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         await server.call("POST", BINDING, binding())
@@ -118,7 +118,7 @@ async def test_a_pod_is_bound_once():
         assert answer.body["message"].endswith('pod a is already assigned to node "n"')
 
 
-async def test_a_gated_pod_is_not_bound():
+async def test_binding_of_a_gated_pod_is_rejected():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec(schedulingGates=[{"name": "example.com/wait"}]))
         answer = await server.call("POST", BINDING, binding())
@@ -128,7 +128,7 @@ async def test_a_gated_pod_is_not_bound():
         )
 
 
-async def test_a_pod_that_is_being_deleted_is_not_bound():
+async def test_binding_of_a_terminating_pod_is_rejected():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec(), metadata={"finalizers": ["example.com/hold"]})
         await server.call("DELETE", POD)
@@ -146,27 +146,27 @@ async def test_a_pod_that_is_being_deleted_is_not_bound():
         ({"resourceVersion": "1"}, "ResourceVersion in precondition: 1,"),
     ],
 )
-async def test_a_binding_may_say_which_pod_and_version_it_means(metadata, why):
+async def test_binding_honors_uid_and_resource_version_preconditions(metadata, why):
     async with Server() as server:
-        made = await server.make(PODS, spec=pod_spec())
+        pod = await server.make(PODS, spec=pod_spec())
         answer = await server.call("POST", BINDING, binding(**metadata))
         assert (answer.code, answer.body["details"]) == (409, {"name": "a", "kind": "pods"})
         assert why in answer.body["message"]
-        fits = {name: made["metadata"][name] for name in ("uid", "resourceVersion")}
+        fits = {name: pod["metadata"][name] for name in ("uid", "resourceVersion")}
         assert (await server.call("POST", BINDING, binding(**fits))).code == 201
 
 
-async def test_a_dry_run_binds_nothing():
+async def test_binding_dry_run_stores_nothing():
     async with Server() as server:
-        made = await server.make(PODS, spec=pod_spec())
+        pod = await server.make(PODS, spec=pod_spec())
         assert (await server.call("POST", BINDING, binding(), query="dryRun=All")).code == 201
-        assert (await server.call("GET", POD)).body == made
+        assert (await server.call("GET", POD)).body == pod
 
 
 @pytest.mark.parametrize(
     ("path", "seen"), [(BINDING, ("pods", "binding", "Binding")), (BINDINGS, ("bindings", "", "Binding"))]
 )
-async def test_admission_sees_bindings_and_its_labels_go_over_to_the_pod(path, seen):
+async def test_labels_added_by_binding_admission_are_copied_to_the_pod(path, seen):
     plugin = Labels()
     async with Server(plugin) as server:
         await server.make(PODS, spec=pod_spec())
@@ -175,7 +175,7 @@ async def test_admission_sees_bindings_and_its_labels_go_over_to_the_pod(path, s
         assert (await server.call("GET", POD)).body["metadata"]["labels"] == {"zone": "z"}
 
 
-async def test_admission_may_refuse_a_binding():
+async def test_binding_rejected_by_admission_is_not_stored():
     plugin = Labels()
     plugin.refuses = True
     async with Server(plugin) as server:
@@ -184,7 +184,7 @@ async def test_admission_may_refuse_a_binding():
         assert (answer.code, answer.body["message"]) == (403, 'pods "a" is forbidden: not today')
 
 
-async def test_nothing_else_can_be_done_with_bindings():
+async def test_bindings_support_create_only():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         assert (await server.call("GET", BINDING)).code == 405

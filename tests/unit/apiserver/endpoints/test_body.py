@@ -37,7 +37,7 @@ def _refusal(raw: bytes, decoder: ObjectDecoder | None = None, **more: str) -> s
     return caught.value.message
 
 
-def test_kind_and_version_may_be_left_out():
+def test_decode_defaults_kind_and_api_version():
     for raw in (b"{}", b"null", b'{"kind":"ConfigMap"}', b'{"apiVersion":"v1","kind":null}'):
         assert _read(raw) == {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {}}
 
@@ -51,7 +51,7 @@ def test_kind_and_version_may_be_left_out():
         (b"[]", "json: cannot unmarshal array into Go value of type struct"),
     ],
 )
-def test_a_body_that_says_nothing_of_itself_is_unrecognized(raw, message):
+def test_decode_rejects_unrecognized_bodies(raw, message):
     refusal = _refusal(raw)
     assert refusal.startswith(
         "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind"
@@ -68,11 +68,11 @@ def test_a_body_that_says_nothing_of_itself_is_unrecognized(raw, message):
         (b'{"apiVersion":"v1","kind":"Nothing"}', 'no kind "Nothing" is registered for version "v1"'),
     ],
 )
-def test_another_kind_is_refused_by_name(raw, message):
+def test_decode_rejects_another_kind_by_name(raw, message):
     assert f"cannot be handled as a ConfigMap: {message}" in _refusal(raw)
 
 
-def test_another_version_of_the_kind_is_told_apart():
+def test_decode_rejects_another_version_of_the_kind():
     decoder = _decoder("HorizontalPodAutoscaler", "autoscaling", "v2")
     refusal = _refusal(b'{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler"}', decoder)
     assert (
@@ -81,7 +81,7 @@ def test_another_version_of_the_kind_is_told_apart():
     )
 
 
-def test_a_wrong_type_is_told_with_the_number_as_it_was_written():
+def test_type_error_shows_the_number_as_written():
     decoder = _decoder("ReplicaSet", "apps", "v1")
     raw = b'{"kind":"ReplicaSet","apiVersion":"apps/v1","spec":{"replicas":2e0}}'
     assert "cannot unmarshal number 2e0 into Go struct field ReplicaSetSpec.spec.replicas of type int32" in _refusal(
@@ -89,7 +89,7 @@ def test_a_wrong_type_is_told_with_the_number_as_it_was_written():
     )
 
 
-def test_duplicates_and_unknown_fields_are_all_named_when_strict():
+def test_strict_decoding_names_all_duplicate_and_unknown_fields():
     raw = b'{"data":{"k":"v","k":"w"},"typo":1}'
     assert _refusal(raw, field_validation="Strict").endswith(
         'strict decoding error: duplicate field "data.k", unknown field "typo"'
@@ -123,13 +123,13 @@ def test_strict_decoding_of_custom_objects_reports_duplicates_first():
     assert 'duplicate field "a", unknown field "typo"' in _refusal(raw, decoder, field_validation="Strict")
 
 
-def test_a_key_given_twice_in_yaml_counts_once():
+def test_duplicate_yaml_key_is_reported_once():
     raw = b"data:\n  k: v\n  k: w\n"
     assert "already set in map" in _refusal(raw, media_type="application/yaml", field_validation="Strict")
     assert _read(raw, media_type="application/yaml", field_validation="Ignore")["data"] == {"k": "w"}
 
 
-def test_without_a_type_anything_goes():
+def test_decode_accepts_any_fields_without_a_struct():
     decoder = ObjectDecoder("Thing", "example.com/v1", None, is_custom=True)
     raw = b'{"apiVersion":"example.com/v1","kind":"Thing","any":[1]}'
     assert _read(raw, decoder)["any"] == [1]
@@ -153,7 +153,7 @@ def test_without_a_type_anything_goes():
         (b'{"kind":"Other","apiVersion":"example.com/v1"}', 422, 'kind: Invalid value: "Other": must be Thing'),
     ],
 )
-def test_custom_objects_have_to_say_what_they_are(raw, code, text):
+def test_custom_object_requires_kind_and_api_version(raw, code, text):
     decoder = ObjectDecoder("Thing", "example.com/v1", None, is_custom=True)
     with pytest.raises(StatusError) as caught:
         _read(raw, decoder)
@@ -161,19 +161,19 @@ def test_custom_objects_have_to_say_what_they_are(raw, code, text):
     assert caught.value.message.endswith(text)
 
 
-def test_a_tree_of_another_kind_is_no_outcome_of_a_patch():
+def test_patched_tree_of_another_kind_is_rejected():
     with pytest.raises(DecodeError, match="no kind"):
         _decoder().decode_tree({"kind": "Nothing"})
     with pytest.raises(DecodeError, match="cannot unmarshal array"):
         _decoder().decode_tree([])  # type: ignore[arg-type]
 
 
-def test_empty_owners_are_kept_because_they_say_something():
+def test_decode_keeps_empty_managed_fields():
     assert _read(b'{"metadata":{"managedFields":[]}}')["metadata"] == {"managedFields": []}
     assert _read(b'{"metadata":{"managedFields":null}}')["metadata"] == {}
 
 
-def test_lists_that_are_always_written_stay_empty_until_they_are_dropped():
+def test_lists_without_omitempty_stay_empty_until_dropped():
     decoder = _decoder("EndpointSlice", "discovery.k8s.io", "v1")
     tree = _read(b'{"endpoints":[],"addressType":"IPv4"}', decoder)
     assert (tree["endpoints"], tree["ports"]) == ([], None)

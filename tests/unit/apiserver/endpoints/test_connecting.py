@@ -24,7 +24,7 @@ class Watchful(Plugin):
             raise attributes.forbidden("no")
 
 
-async def test_admission_sees_options_of_what_is_opened():
+async def test_connect_admission_receives_the_stream_options():
     plugin = Watchful()
     async with Server(plugin) as server:
         await server.make(PODS, spec=pod_spec())
@@ -35,14 +35,14 @@ async def test_admission_sees_options_of_what_is_opened():
     assert plugin.seen == [("a", "default", "exec", options), ("n", "", "proxy", path)]
 
 
-async def test_admission_may_refuse():
+async def test_connect_is_rejected_by_admission():
     async with Server(Watchful(refuses=True)) as server:
         await server.make(PODS, spec=pod_spec())
         answer = await server.call("POST", f"{PODS}/a/attach")
         assert (answer.code, answer.body["message"]) == (403, 'pods "a" is forbidden: no')
 
 
-async def test_nobody_is_asked_about_logs():
+async def test_admission_is_not_called_for_logs():
     plugin = Watchful()
     async with Server(plugin) as server:
         await server.make(PODS, spec=pod_spec())

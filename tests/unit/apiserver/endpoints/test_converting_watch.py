@@ -74,7 +74,7 @@ async def test_selectors_of_a_watch_see_the_version_served(server):
         assert (kind, tree["spec"]["width"]) == ("DELETED", 3)
 
 
-async def test_watch_goes_on_when_the_converter_comes_back(server, converter):
+async def test_watch_continues_when_the_converter_recovers(server, converter):
     async with watching(server) as events:
         converter.is_down = True
         await request(server, "POST", V1, screen("a", SMALL))
@@ -98,9 +98,9 @@ async def test_initial_state_that_cannot_be_converted_is_an_error_event(server, 
 
 
 async def test_watch_from_a_version_converts_what_followed(server):
-    made = await request(server, "POST", V1, screen("a", SMALL))
+    response = await request(server, "POST", V1, screen("a", SMALL))
     await request(server, "POST", V1, screen("b", SMALL))
-    async with watching(server, f"resourceVersion={made['metadata']['resourceVersion']}") as events:
+    async with watching(server, f"resourceVersion={response['metadata']['resourceVersion']}") as events:
         kind, tree = await events.next()
         assert (kind, tree["metadata"]["name"], tree["spec"]["width"]) == ("ADDED", "b", 1)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.admission.interface import Attributes
 
 
-async def test_a_created_object_comes_back_whole_with_what_the_server_gave_it():
+async def test_create_returns_the_object_with_server_set_metadata():
     async with Server() as server:
         answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})
         metadata = answer.body["metadata"]
@@ -25,8 +25,8 @@ async def test_a_created_object_comes_back_whole_with_what_the_server_gave_it():
         assert metadata["managedFields"][0]["manager"] == "unit-test"
 
 
-async def test_what_only_the_server_may_set_is_dropped():
-    given = {
+async def test_create_drops_fields_that_only_the_server_sets():
+    value = {
         "name": "a",
         "uid": "mine",
         "creationTimestamp": "2000-01-01T00:00:00Z",
@@ -35,7 +35,7 @@ async def test_what_only_the_server_may_set_is_dropped():
         "selfLink": "/x",
     }
     async with Server() as server:
-        answer = await server.call("POST", CONFIG_MAPS, {"metadata": given})
+        answer = await server.call("POST", CONFIG_MAPS, {"metadata": value})
         metadata = answer.body["metadata"]
         assert metadata["uid"] != "mine"
         assert metadata["creationTimestamp"] == "2026-01-01T00:00:00Z"
@@ -57,7 +57,7 @@ class _Names(Plugin):
         self.met.append(attributes.name)
 
 
-async def test_validating_admission_is_told_the_name_that_was_made_up():
+async def test_validating_admission_sees_the_generated_name():
     plugin = _Names()
     async with Server(plugin) as server:
         plugin.met.clear()
@@ -65,16 +65,16 @@ async def test_validating_admission_is_told_the_name_that_was_made_up():
         assert plugin.met == [answer.body["metadata"]["name"]]
 
 
-async def test_owners_that_the_client_gives_keep_what_nobody_else_owns():
-    given = {"manager": "x", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+async def test_managed_fields_of_the_client_keep_fields_without_another_owner():
+    value = {"manager": "x", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
     async with Server() as server:
-        metadata = {"name": "a", "managedFields": [{**given, "fieldsV1": {"f:data": {"f:k": {}, "f:gone": {}}}}]}
+        metadata = {"name": "a", "managedFields": [{**value, "fieldsV1": {"f:data": {"f:k": {}, "f:gone": {}}}}]}
         answer = await server.call("POST", CONFIG_MAPS, {"metadata": metadata, "data": {"k": "v"}})
         owned = {entry["manager"]: entry["fieldsV1"] for entry in answer.body["metadata"]["managedFields"]}
         assert owned == {"x": {"f:data": {"f:gone": {}}}, "unit-test": {"f:data": {".": {}, "f:k": {}}}}
 
 
-async def test_a_taken_name_is_refused_in_a_dry_run_too():
+async def test_create_dry_run_of_an_existing_name_is_already_exists():
     async with Server() as server:
         await server.make()
         for query in ("", "dryRun=All"):
@@ -82,7 +82,7 @@ async def test_a_taken_name_is_refused_in_a_dry_run_too():
             assert (answer.code, answer.body["reason"]) == (409, "AlreadyExists")
 
 
-async def test_the_name_of_a_terminating_object_is_taken():
+async def test_create_with_the_name_of_a_terminating_object_is_already_exists():
     async with Server() as server:
         await server.make(metadata={"finalizers": ["example.com/f"]})
         await server.call("DELETE", f"{CONFIG_MAPS}/a")
@@ -90,7 +90,7 @@ async def test_the_name_of_a_terminating_object_is_taken():
         assert answer.body["message"] == 'object is being deleted: configmaps "a" already exists'
 
 
-async def test_a_dry_run_answers_without_a_version_and_stores_nothing():
+async def test_create_dry_run_returns_no_resource_version_and_stores_nothing():
     async with Server() as server:
         before = server.store.revision
         answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a"}}, query="dryRun=All")
@@ -100,7 +100,7 @@ async def test_a_dry_run_answers_without_a_version_and_stores_nothing():
         assert (await server.call("GET", f"{CONFIG_MAPS}/a")).code == 404
 
 
-async def test_a_version_given_on_create_is_a_500_as_upstream():
+async def test_create_with_a_resource_version_is_a_500():
     async with Server() as server:
         answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a", "resourceVersion": "1"}})
         assert (answer.code, answer.body["message"]) == (
@@ -110,49 +110,49 @@ async def test_a_version_given_on_create_is_a_500_as_upstream():
 
 
 @pytest.mark.parametrize("version", ["", "0", "nonsense"])
-async def test_a_version_that_says_nothing_is_no_version(version):
+async def test_create_ignores_zero_empty_and_unparseable_resource_versions(version):
     async with Server() as server:
         answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a", "resourceVersion": version}})
         assert answer.code == 201
 
 
-async def test_a_generated_name_starts_as_asked_and_is_new_each_time():
+async def test_generated_name_has_the_prefix_and_is_unique():
     async with Server() as server:
-        made = [
+        names = [
             (await server.call("POST", CONFIG_MAPS, {"metadata": {"generateName": "gen-"}})).body["metadata"]["name"]
             for _ in range(20)
         ]
-        assert len(set(made)) == 20
-        assert all(name.startswith("gen-") and len(name) == 9 for name in made)
+        assert len(set(names)) == 20
+        assert all(name.startswith("gen-") and len(name) == 9 for name in names)
 
 
-async def test_a_prefix_that_cannot_start_a_name_is_refused_even_beside_a_good_name():
+async def test_invalid_generate_name_is_rejected_even_with_a_valid_name():
     async with Server() as server:
         answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a", "generateName": "Gen_"}})
         assert causes(answer) == [("FieldValueInvalid", "metadata.generateName")]
 
 
-async def test_a_name_is_needed():
+async def test_create_requires_a_name():
     async with Server() as server:
         for body in ({}, {"metadata": {}}, b"null"):
             answer = await server.call("POST", CONFIG_MAPS, body)
             assert (answer.code, causes(answer)) == (422, [("FieldValueRequired", "metadata.name")])
 
 
-async def test_the_namespace_of_the_body_must_be_the_paths():
+async def test_create_rejects_a_namespace_other_than_that_of_the_path():
     async with Server() as server:
         answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a", "namespace": "other"}})
         assert (answer.code, answer.body["reason"]) == (400, "BadRequest")
 
 
-async def test_a_namespace_in_a_cluster_wide_object_is_dropped():
+async def test_create_drops_the_namespace_of_a_cluster_scoped_object():
     async with Server() as server:
         answer = await server.call("POST", "/api/v1/namespaces", {"metadata": {"name": "n", "namespace": "other"}})
         assert answer.code == 201
         assert "namespace" not in answer.body["metadata"]
 
 
-async def test_the_same_owner_twice_stays_once_with_a_warning():
+async def test_duplicate_owner_reference_is_removed_with_a_warning():
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u1"}
     async with Server() as server:
         body = {"metadata": {"name": "a", "ownerReferences": [owner, owner]}}
@@ -162,7 +162,7 @@ async def test_the_same_owner_twice_stays_once_with_a_warning():
         assert answer.warnings[0].endswith("please fix your requests; duplicate UID(s) observed: u1")
 
 
-async def test_unknown_fields_warn_by_default_refuse_when_strict_and_pass_when_ignored():
+async def test_field_validation_warns_rejects_or_ignores_unknown_fields():
     body = {"metadata": {"name": "a"}, "typo": 1}
     async with Server() as server:
         strict = await server.call("POST", CONFIG_MAPS, body, query="fieldValidation=Strict")
@@ -174,7 +174,7 @@ async def test_unknown_fields_warn_by_default_refuse_when_strict_and_pass_when_i
         assert (ignored.code, ignored.warnings) == (201, [])
 
 
-async def test_options_are_refused_before_the_body_is_read_and_the_body_before_the_namespace_is_looked_up():
+async def test_create_checks_options_then_body_then_namespace():
     async with Server() as server:
         missing = CONFIG_MAPS.replace("default", "missing")
         assert (await server.call("POST", missing, b"{", query="dryRun=No")).code == 422
@@ -182,21 +182,21 @@ async def test_options_are_refused_before_the_body_is_read_and_the_body_before_t
         assert (await server.call("POST", missing, {"metadata": {"name": "_"}})).code == 404
 
 
-async def test_yaml_is_read_as_well():
+async def test_create_accepts_yaml():
     body = b"metadata: {name: a}\ndata: {k: v}\n"
     async with Server() as server:
         answer = await server.call("POST", CONFIG_MAPS, body, media_type="application/yaml")
         assert (answer.code, answer.body["data"]) == (201, {"k": "v"})
 
 
-async def test_generation_is_counted_by_kinds_that_count_it_and_kept_by_the_others():
+async def test_generation_is_set_by_kinds_that_count_it_and_kept_by_others():
     async with Server() as server:
         counted = await server.make(DEPLOYMENTS, metadata={"generation": 7}, spec=deployment())
-        kept = await server.make(metadata={"generation": 7})
-        assert (counted["metadata"]["generation"], kept["metadata"]["generation"]) == (1, 7)
+        retained = await server.make(metadata={"generation": 7})
+        assert (counted["metadata"]["generation"], retained["metadata"]["generation"]) == (1, 7)
 
 
-async def test_an_emptied_list_that_is_always_written_is_owned():
+async def test_emptied_list_without_omitempty_is_owned():
     roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
     async with Server() as server:
         role = await server.make(roles, rules=[])
@@ -204,7 +204,7 @@ async def test_an_emptied_list_that_is_always_written_is_owned():
         assert role["metadata"]["managedFields"][0]["fieldsV1"] == {"f:rules": {}}
 
 
-async def test_events_go_on_their_own():
+async def test_created_events_expire():
     events = "/api/v1/namespaces/default/events"
     async with Server(event_ttl_seconds=60) as server:
         await server.make(events, involvedObject={"kind": "Pod", "name": "p", "namespace": "default"}, reason="R")
@@ -229,7 +229,7 @@ _json = st.recursive(
 
 @given(body=_json, metadata=_json)
 @settings(max_examples=150, deadline=None)
-async def test_no_body_is_a_fault_of_the_server(body, metadata):
+async def test_no_create_body_causes_a_server_error(body, metadata):
     async with Server() as server:
         for candidate in (body, {"metadata": metadata, "data": body}, {"metadata": {"name": "a", "labels": metadata}}):
             assert (await server.call("POST", CONFIG_MAPS, candidate)).code in (201, 400, 409, 422)

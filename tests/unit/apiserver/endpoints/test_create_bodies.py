@@ -34,43 +34,43 @@ def _slowly(raw: bytes) -> tuple[dict[str, Any], list[str]]:
 
 
 def _learned(*raws: bytes) -> CreateBodyCache:
-    known = CreateBodyCache(POD, "Pod", "v1")
+    create_body_cache = CreateBodyCache(POD, "Pod", "v1")
     for raw in raws * 2:
         tree, complaints = _slowly(raw)
         assert not complaints
-        known.learn(raw, tree)
-    return known
+        create_body_cache.learn(raw, tree)
+    return create_body_cache
 
 
 def _body(metadata: Any, spec: Any = None, frame: str = COMPACT) -> bytes:
     return (frame % (json.dumps(metadata), json.dumps(SPEC if spec is None else spec))).encode()
 
 
-def _read(known: CreateBodyCache, raw: bytes) -> dict[str, Any] | None:
-    found = known.read(raw)
-    if found is None:
+def _read(cache: CreateBodyCache, raw: bytes) -> dict[str, Any] | None:
+    body = cache.read(raw)
+    if body is None:
         return None
-    _STRATEGY.default_beside_spec(found[0], "v1")
-    return found[0]
+    _STRATEGY.default_beside_spec(body[0], "v1")
+    return body[0]
 
 
-def test_a_body_with_another_name_is_read_as_in_the_usual_way():
-    known = _learned(_body({"name": "a"}), _body({"name": "a"}, frame=SPACED))
+def test_cached_body_with_another_name_equals_a_decoded_one():
+    cache = _learned(_body({"name": "a"}), _body({"name": "a"}, frame=SPACED))
     for frame in (COMPACT, SPACED):
         raw = _body({"name": "b", "labels": {"x": "y"}}, frame=frame)
-        assert _read(known, raw) == _slowly(raw)[0]
+        assert _read(cache, raw) == _slowly(raw)[0]
 
 
-def test_a_spec_that_came_once_is_not_remembered():
-    known = CreateBodyCache(POD, "Pod", "v1")
+def test_spec_is_cached_from_its_second_occurrence():
+    create_body_cache = CreateBodyCache(POD, "Pod", "v1")
     raw = _body({"name": "a"})
-    known.learn(raw, _slowly(raw)[0])
-    assert known.read(raw) is None
+    create_body_cache.learn(raw, _slowly(raw)[0])
+    assert create_body_cache.read(raw) is None
 
 
-def test_what_is_read_is_new_each_time_and_its_spec_has_one_stand_in():
-    known = _learned(_body({"name": "a"}))
-    first, second = known.read(_body({"name": "b"})), known.read(_body({"name": "c"}))
+def test_cached_body_is_a_new_tree_with_a_shared_spec_identity():
+    cache = _learned(_body({"name": "a"}))
+    first, second = cache.read(_body({"name": "b"})), cache.read(_body({"name": "c"}))
     assert first is not None
     assert second is not None
     first[0]["spec"]["containers"].clear()
@@ -102,23 +102,23 @@ def test_what_is_read_is_new_each_time_and_its_spec_has_one_stand_in():
         _body({"name": "a"}).replace(b'"Pod"', b'"Job"'),
     ],
 )
-def test_what_was_not_met_like_this_before_is_left_to_the_usual_way(raw: bytes):
+def test_cache_misses_bodies_with_other_fields(raw: bytes):
     assert _learned(_body({"name": "a"})).read(raw) is None
 
 
-def test_a_status_that_looks_like_the_metadata_is_not_taken_for_them():
+def test_status_that_resembles_metadata_is_not_read_as_metadata():
     frame = '{"status":%s,"metadata":%s,"spec":%s}'
     alike = (frame % ("{}", "{}", json.dumps(SPEC))).encode()
-    known = _learned(alike)
+    cache = _learned(alike)
     other = (frame % ('{"name":"b"}', '{"name":"b"}', json.dumps(SPEC))).encode()
-    assert known.read(alike) is None
-    assert known.read(other) is None
+    assert cache.read(alike) is None
+    assert cache.read(other) is None
 
 
-def test_annotations_that_nothing_reads_are_dropped_here_too():
-    known = _learned(_body({"name": "a"}))
+def test_cached_body_drops_ignored_annotations():
+    cache = _learned(_body({"name": "a"}))
     raw = _body({"name": "b", "annotations": {"pod.beta.kubernetes.io/init-containers": "[]"}})
-    read = _read(known, raw)
+    read = _read(cache, raw)
     assert read == _slowly(raw)[0]
     assert "annotations" not in read["metadata"]
 
@@ -141,44 +141,44 @@ _FRAMES = st.sampled_from(
 
 
 @given(st.lists(st.tuples(_METADATA, _SPECS, _FRAMES), max_size=6), st.booleans())
-def test_bodies_come_to_the_same_whatever_came_before(bodies: list[tuple[Any, Any, str]], escaped: bool):
-    known = CreateBodyCache(POD, "Pod", "v1")
+def test_cached_bodies_equal_decoded_ones_in_any_order(bodies: list[tuple[Any, Any, str]], escaped: bool):
+    create_body_cache = CreateBodyCache(POD, "Pod", "v1")
     for metadata, spec, frame in bodies * 3:
         texts = (json.dumps(one, ensure_ascii=escaped) for one in (metadata, spec))
         raw = (frame % tuple(texts)).encode()
-        read = _read(known, raw)
+        read = _read(create_body_cache, raw)
         if metadata.get("name") == 7:
             assert read is None
             continue
         tree, complaints = _slowly(raw)
         assert read is None or (read == tree and not complaints)
         if not complaints:
-            known.learn(raw, tree)
+            create_body_cache.learn(raw, tree)
 
 
-async def test_pods_of_one_spec_are_stored_alike_from_the_first_to_the_last():
+async def test_pods_of_one_spec_are_stored_alike():
     async with Server() as server:
-        made = []
+        created = []
         for name in "abcd":
             body = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name, "labels": {"x": "y"}}, "spec": SPEC}
             answer = await server.call("POST", PODS, body)
             assert answer.code == 201
             metadata = {k: v for k, v in answer.body["metadata"].items() if k not in ("name", "uid", "resourceVersion")}
-            made.append({**answer.body, "metadata": metadata})
-        assert made == [made[0]] * 4
-        assert made[0]["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "500m"}
+            created.append({**answer.body, "metadata": metadata})
+        assert created == [created[0]] * 4
+        assert created[0]["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "500m"}
 
 
-async def test_what_was_let_pass_unread_is_read_when_somebody_wants_to_know():
+async def test_cached_bodies_honor_field_validation():
     body = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}, "spec": {**SPEC, "unknown": 1}}
     doubled = json.dumps(body).replace('"unknown": 1', '"hostname": "a", "hostname": "b"').encode()
     async with Server() as server:
-        for given in (body, doubled):
+        for value in (body, doubled):
             for validation, code, warnings in [
                 ("Ignore", 201, 0),
                 ("Ignore", 201, 0),
                 ("Warn", 201, 1),
                 ("Strict", 400, 0),
             ]:
-                answer = await server.call("POST", PODS, given, query=f"dryRun=All&fieldValidation={validation}")
+                answer = await server.call("POST", PODS, value, query=f"dryRun=All&fieldValidation={validation}")
                 assert (answer.code, len(answer.warnings)) == (code, warnings)

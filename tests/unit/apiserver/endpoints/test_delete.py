@@ -9,7 +9,7 @@ A = f"{CONFIG_MAPS}/a"
 NAMESPACE = "/api/v1/namespaces/n"
 
 
-async def test_a_finished_delete_answers_with_a_status_that_names_what_went():
+async def test_delete_returns_a_status_with_name_and_uid():
     async with Server() as server:
         uid = (await server.make())["metadata"]["uid"]
         answer = await server.call("DELETE", A)
@@ -18,7 +18,7 @@ async def test_a_finished_delete_answers_with_a_status_that_names_what_went():
         assert (await server.call("DELETE", A)).code == 404
 
 
-async def test_some_kinds_answer_with_the_object_at_the_version_of_its_deletion():
+async def test_delete_of_some_kinds_returns_the_object():
     accounts = "/api/v1/namespaces/default/serviceaccounts"
     async with Server() as server:
         await server.make(accounts)
@@ -27,7 +27,7 @@ async def test_some_kinds_answer_with_the_object_at_the_version_of_its_deletion(
         assert answer.body["metadata"]["resourceVersion"] == str(server.store.revision)
 
 
-async def test_finalizers_hold_an_object_and_a_second_delete_changes_nothing():
+async def test_delete_of_an_object_with_finalizers_marks_it_once():
     async with Server() as server:
         await server.make(metadata={"finalizers": ["example.com/f"]})
         first = await server.call("DELETE", A)
@@ -45,14 +45,14 @@ async def test_finalizers_hold_an_object_and_a_second_delete_changes_nothing():
         ("orphanDependents=true", ["orphan"]),
     ],
 )
-async def test_a_policy_that_must_wait_becomes_a_finalizer(query, finalizers):
+async def test_orphan_and_foreground_policies_become_finalizers(query, finalizers):
     async with Server() as server:
         await server.make()
         answer = await server.call("DELETE", A, query=query)
         assert answer.body["metadata"]["finalizers"] == finalizers
 
 
-async def test_a_later_policy_replaces_an_earlier_one():
+async def test_later_propagation_policy_replaces_an_earlier_one():
     async with Server() as server:
         await server.make()
         await server.call("DELETE", A, query="propagationPolicy=Foreground")
@@ -62,24 +62,24 @@ async def test_a_later_policy_replaces_an_earlier_one():
         assert (await server.call("GET", A)).code == 404
 
 
-async def test_a_body_makes_the_query_be_ignored():
+async def test_delete_body_takes_precedence_over_the_query():
     async with Server() as server:
         await server.make()
         assert (await server.call("DELETE", A, {}, query="dryRun=All")).code == 200
         assert (await server.call("GET", A)).code == 404
 
 
-async def test_a_dry_run_answers_as_if_and_keeps_the_object():
+async def test_delete_dry_run_keeps_the_object():
     async with Server() as server:
-        made = await server.make()
+        created = await server.make()
         answer = await server.call("DELETE", A, query="dryRun=All&propagationPolicy=Orphan")
         assert answer.body["metadata"]["finalizers"] == ["orphan"]
-        assert answer.body["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+        assert answer.body["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
         assert (await server.call("DELETE", A, {"dryRun": ["All"]})).body["status"] == "Success"
-        assert (await server.call("GET", A)).body == made
+        assert (await server.call("GET", A)).body == created
 
 
-async def test_preconditions_protect_other_objects_and_versions():
+async def test_delete_preconditions_reject_another_uid_or_version():
     async with Server() as server:
         metadata = (await server.make())["metadata"]
         for preconditions in ({"uid": "other"}, {"uid": metadata["uid"], "resourceVersion": "1"}):
@@ -89,7 +89,7 @@ async def test_preconditions_protect_other_objects_and_versions():
         assert (await server.call("DELETE", A, {"preconditions": right})).code == 200
 
 
-async def test_bodies_that_are_no_options_are_refused():
+async def test_delete_rejects_bodies_other_than_delete_options():
     async with Server() as server:
         await server.make()
         assert (await server.call("DELETE", A, b"{")).code == 400
@@ -100,7 +100,7 @@ async def test_bodies_that_are_no_options_are_refused():
         assert causes(await server.call("DELETE", A, both)) == [("FieldValueInvalid", "propagationPolicy")]
 
 
-async def test_jobs_keep_their_pods_unless_told_and_warn_of_it():
+async def test_delete_of_a_job_orphans_its_pods_by_default_with_a_warning():
     jobs = "/apis/batch/v1/namespaces/default/jobs"
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
     async with Server() as server:
@@ -112,7 +112,7 @@ async def test_jobs_keep_their_pods_unless_told_and_warn_of_it():
         assert quiet.warnings == []
 
 
-async def test_namespaces_end_in_phases():
+async def test_delete_of_a_namespace_sets_phase_terminating():
     async with Server() as server:
         await server.make("/api/v1/namespaces", metadata={"name": "n", "finalizers": ["example.com/f"]})
         terminating = await server.call("DELETE", NAMESPACE)
@@ -128,14 +128,14 @@ async def test_namespaces_end_in_phases():
         assert (await server.call("GET", NAMESPACE)).code == 404
 
 
-async def test_a_plain_update_does_not_finalize_a_namespace():
+async def test_update_keeps_namespace_spec_finalizers():
     async with Server() as server:
         await server.make("/api/v1/namespaces", metadata={"name": "n"})
         body = {"metadata": {"name": "n"}, "spec": {"finalizers": []}}
         assert (await server.call("PUT", NAMESPACE, body)).body["spec"] == {"finalizers": ["kubernetes"]}
 
 
-async def test_three_namespaces_are_never_deleted():
+async def test_system_namespaces_cannot_be_deleted():
     async with Server() as server:
         answer = await server.call("DELETE", "/api/v1/namespaces/default", query="dryRun=All")
         assert answer.body["message"] == 'namespaces "default" is forbidden: this namespace may not be deleted'
@@ -149,7 +149,7 @@ class _Graceful(Strategy):
         return 30 if requested_seconds is None else requested_seconds
 
 
-async def test_a_grace_period_may_be_shortened_and_its_end_removes_the_object():
+async def test_grace_period_can_be_shortened_and_zero_removes_the_object():
     async with Server(strategies={"configmaps": _Graceful}) as server:
         await server.make()
         seen = await server.events("/registry/configmaps/")
@@ -165,7 +165,7 @@ async def test_a_grace_period_may_be_shortened_and_its_end_removes_the_object():
         assert [what for what, _ in seen] == [key, key, key, f"-{key}"]
 
 
-async def test_a_grace_period_beyond_all_calendars_is_no_fault():
+async def test_huge_grace_period_is_no_server_error():
     async with Server(strategies={"configmaps": _Graceful}) as server:
         await server.make()
         answer = await server.call("DELETE", A, {"gracePeriodSeconds": 2**62})
@@ -173,7 +173,7 @@ async def test_a_grace_period_beyond_all_calendars_is_no_fault():
         assert (await server.call("DELETE", A, {"gracePeriodSeconds": 2**61})).code == 200
 
 
-async def test_who_asked_for_a_cascade_that_must_wait_is_told_so():
+async def test_pending_delete_with_orphan_dependents_false_is_202():
     async with Server(strategies={"configmaps": _Graceful}) as server:
         await server.make()
         assert (await server.call("DELETE", A, {"orphanDependents": False})).code == 202

@@ -12,7 +12,7 @@ def _names(answer) -> list[str]:
     return [item["metadata"]["name"] for item in answer.body["items"]]
 
 
-async def test_what_the_selector_takes_goes_and_the_rest_stays():
+async def test_deletecollection_deletes_selected_objects_only():
     async with Server() as server:
         await _make(server, 4)
         answer = await server.call("DELETE", CONFIG_MAPS, query={"labelSelector": "n=v0"})
@@ -22,14 +22,14 @@ async def test_what_the_selector_takes_goes_and_the_rest_stays():
         assert _names(by_name) == ["a001"]
 
 
-async def test_more_than_can_be_under_way_at_a_time_go_too():
+async def test_deletecollection_deletes_more_objects_than_its_concurrency():
     async with Server() as server:
         await _make(server, 70)
         assert len(_names(await server.call("DELETE", CONFIG_MAPS))) == 70
         assert _names(await server.call("GET", CONFIG_MAPS)) == []
 
 
-async def test_a_limit_deletes_only_that_many_and_tells_how_to_go_on():
+async def test_deletecollection_limit_returns_a_continue_token():
     async with Server() as server:
         await _make(server, 3)
         answer = await server.call("DELETE", CONFIG_MAPS, query={"limit": "2"})
@@ -38,7 +38,7 @@ async def test_a_limit_deletes_only_that_many_and_tells_how_to_go_on():
         assert _names(await server.call("GET", CONFIG_MAPS)) == ["a002"]
 
 
-async def test_finalizers_and_policies_hold_for_each():
+async def test_deletecollection_applies_finalizers_and_policies_to_each_object():
     async with Server() as server:
         await server.make(metadata={"finalizers": ["example.com/f"]})
         await server.make(metadata={"name": "b"})
@@ -47,14 +47,14 @@ async def test_finalizers_and_policies_hold_for_each():
         assert [item["metadata"]["finalizers"] for item in left] == [["example.com/f", "orphan"], ["orphan"]]
 
 
-async def test_a_dry_run_lists_and_keeps_them():
+async def test_deletecollection_dry_run_keeps_the_objects():
     async with Server() as server:
         await _make(server, 2)
         assert len(_names(await server.call("DELETE", CONFIG_MAPS, query={"dryRun": "All"}))) == 2
         assert len(_names(await server.call("GET", CONFIG_MAPS))) == 2
 
 
-async def test_bad_selectors_and_options_delete_nothing():
+async def test_deletecollection_with_invalid_selectors_or_options_deletes_nothing():
     async with Server() as server:
         await _make(server, 1)
         for query in ({"labelSelector": "n in ("}, {"fieldSelector": "data.k=v"}, {"limit": "x"}):

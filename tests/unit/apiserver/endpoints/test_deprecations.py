@@ -23,7 +23,7 @@ ENDPOINTS = "/api/v1/namespaces/default/endpoints"
         ("", "v1", "configmaps", ""),
     ],
 )
-def test_what_is_on_its_way_out(group, version, name, warning):
+def test_deprecation_warning_of_built_in_versions(group, version, name, warning):
     [resource] = [r for r in table().resources if (r.group, r.version, r.name) == (group, version, name)]
     assert deprecation_warning(resource) == warning
 
@@ -41,12 +41,12 @@ def test_what_is_on_its_way_out(group, version, name, warning):
         ("", "v1", "configmaps", {}),
     ],
 )
-def test_the_audit_log_is_told_too(group, version, name, notes):
+def test_deprecation_is_recorded_in_audit_annotations(group, version, name, notes):
     [resource] = [r for r in table().resources if (r.group, r.version, r.name) == (group, version, name)]
     assert deprecation_notes(resource) == notes
 
 
-async def test_every_answer_warns_whatever_the_verb():
+async def test_deprecated_version_warns_for_every_verb():
     async with Server() as server:
         warning = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
         body = {"metadata": {"name": "a"}}

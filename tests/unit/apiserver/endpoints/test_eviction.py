@@ -30,7 +30,7 @@ async def make_budget(server: Server, name: str = "b", *, policy: str | None = N
     assert (await server.merge(f"{BUDGETS}/{name}/status", {"status": healthy})).code == 200
 
 
-async def test_an_unguarded_pod_is_deleted_and_its_status_says_why():
+async def test_eviction_without_budget_deletes_the_pod_with_a_condition():
     async with Server() as server:
         await make_running(server)
         answer = await server.call("POST", EVICTION, eviction(gracePeriodSeconds=20))
@@ -48,21 +48,21 @@ async def test_an_unguarded_pod_is_deleted_and_its_status_says_why():
         }
 
 
-async def test_an_unscheduled_pod_is_gone_at_once():
+async def test_eviction_of_an_unscheduled_pod_removes_it():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         assert (await server.call("POST", EVICTION, eviction())).code == 201
         assert (await server.call("GET", POD)).code == 404
 
 
-async def test_an_eviction_of_the_older_version_is_taken():
+async def test_eviction_accepts_policy_v1beta1():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         assert (await server.call("POST", EVICTION, {**eviction(), "apiVersion": "policy/v1beta1"})).code == 201
         assert (await server.call("POST", EVICTION, {**eviction(), "apiVersion": "policy/v2"})).code == 400
 
 
-async def test_an_eviction_names_the_pod_of_its_path():
+async def test_eviction_name_must_equal_the_name_in_the_path():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         for name in ("b", ""):
@@ -70,13 +70,13 @@ async def test_an_eviction_names_the_pod_of_its_path():
             assert (answer.code, answer.body["message"]) == (400, "name in URL does not match name in Eviction object")
 
 
-async def test_no_pod_is_404():
+async def test_eviction_of_a_missing_pod_is_404():
     async with Server() as server:
         answer = await server.call("POST", EVICTION, eviction())
         assert (answer.code, answer.body["message"]) == (404, 'pods "a" not found')
 
 
-async def test_a_used_up_budget_refuses():
+async def test_eviction_without_allowed_disruptions_is_429():
     async with Server() as server:
         await make_running(server)
         await make_budget(server)
@@ -85,7 +85,7 @@ async def test_a_used_up_budget_refuses():
         assert "deletionTimestamp" not in (await server.call("GET", POD)).body["metadata"]
 
 
-async def test_a_budget_that_allows_it_counts_the_disruption():
+async def test_eviction_decrements_allowed_disruptions():
     async with Server() as server:
         await make_running(server)
         await make_budget(server, **ALLOWS_ONE)
@@ -98,7 +98,7 @@ async def test_a_budget_that_allows_it_counts_the_disruption():
         assert ("kube-apiserver", "status") in owners
 
 
-async def test_two_evictions_at_once_do_not_share_one_disruption():
+async def test_concurrent_evictions_use_a_disruption_each():
     async with Server() as server:
         await make_budget(server, **ALLOWS_ONE)
         await make_running(server)
@@ -110,7 +110,7 @@ async def test_two_evictions_at_once_do_not_share_one_disruption():
         assert sorted(answer.code for answer in answers) == [201, 429]
 
 
-async def test_a_pod_with_two_budgets_is_500():
+async def test_eviction_of_a_pod_with_two_budgets_is_500():
     async with Server() as server:
         await make_running(server)
         await make_budget(server, "b", **ALLOWS_ONE)
@@ -127,7 +127,7 @@ async def test_a_pod_with_two_budgets_is_500():
         (None, {"currentHealthy": 1}, 201),
     ],
 )
-async def test_an_unready_pod_goes_uncounted_if_the_budget_does_not_mind(policy, status, code):
+async def test_unready_pod_is_evicted_by_the_unhealthy_pod_eviction_policy(policy, status, code):
     async with Server() as server:
         await make_running(server, ready="False")
         await make_budget(server, policy=policy, **status)
@@ -136,7 +136,7 @@ async def test_an_unready_pod_goes_uncounted_if_the_budget_does_not_mind(policy,
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Succeeded", "Failed"])
-async def test_budgets_do_not_count_for_pods_that_do_not_run(phase):
+async def test_budgets_ignore_pods_that_do_not_run(phase):
     async with Server() as server:
         await make_running(server)
         await make_budget(server)
@@ -144,7 +144,7 @@ async def test_budgets_do_not_count_for_pods_that_do_not_run(phase):
         assert (await server.call("POST", EVICTION, eviction())).code == 201
 
 
-async def test_a_pod_that_goes_already_may_be_evicted_again():
+async def test_terminating_pod_can_be_evicted_again():
     async with Server() as server:
         await make_running(server)
         await make_budget(server, **ALLOWS_ONE)
@@ -152,7 +152,7 @@ async def test_a_pod_that_goes_already_may_be_evicted_again():
         assert (await server.call("POST", EVICTION, eviction())).code == 201
 
 
-async def test_a_dry_run_takes_nothing():
+async def test_eviction_dry_run_deletes_nothing_and_keeps_the_budget():
     async with Server() as server:
         await make_running(server)
         await make_budget(server, **ALLOWS_ONE)
@@ -163,14 +163,14 @@ async def test_a_dry_run_takes_nothing():
         assert (await server.call("GET", f"{BUDGETS}/b")).body == budget
 
 
-async def test_a_dry_run_is_refused_like_the_real_one():
+async def test_eviction_dry_run_without_allowed_disruptions_is_429():
     async with Server() as server:
         await make_running(server)
         await make_budget(server)
         assert (await server.call("POST", EVICTION, eviction(), query="dryRun=All")).code == 429
 
 
-async def test_dry_runs_of_request_and_content_must_agree():
+async def test_eviction_dry_run_of_query_and_body_must_agree():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         answer = await server.call("POST", EVICTION, eviction(dryRun=["All", "All"]), query="dryRun=All")
@@ -180,7 +180,7 @@ async def test_dry_runs_of_request_and_content_must_agree():
 
 @pytest.mark.parametrize("scheduled", [False, True])
 @pytest.mark.parametrize("preconditions", [{"uid": "other"}, {"resourceVersion": "1"}])
-async def test_another_pod_or_version_than_meant_stays(scheduled, preconditions):
+async def test_eviction_preconditions_reject_another_uid_or_version(scheduled, preconditions):
     async with Server() as server:
         await server.make(PODS, spec=pod_spec(nodeName="n" if scheduled else ""))
         answer = await server.call("POST", EVICTION, eviction(preconditions=preconditions))
@@ -188,7 +188,7 @@ async def test_another_pod_or_version_than_meant_stays(scheduled, preconditions)
         assert "conditions" not in (await server.call("GET", POD)).body["status"]
 
 
-async def test_the_pod_and_version_that_is_meant_goes():
+async def test_eviction_with_matching_preconditions_deletes_the_pod():
     async with Server() as server:
         await make_running(server)
         metadata = (await server.call("GET", POD)).body["metadata"]
@@ -198,7 +198,7 @@ async def test_the_pod_and_version_that_is_meant_goes():
 
 
 @pytest.mark.interpreted
-async def test_a_pod_that_changes_meanwhile_is_looked_at_again(monkeypatch):
+async def test_eviction_is_retried_when_the_pod_changes(monkeypatch):
     async with Server() as server:
         await server.make(PODS, metadata={"labels": LABELS}, spec=pod_spec(nodeName="n"))
         await make_budget(server)
@@ -218,7 +218,7 @@ async def test_a_pod_that_changes_meanwhile_is_looked_at_again(monkeypatch):
 
 
 @pytest.mark.interpreted
-async def test_an_unready_pod_that_changes_meanwhile_is_429(monkeypatch):
+async def test_eviction_of_an_unready_pod_that_changes_is_429(monkeypatch):
     async with Server() as server:
         await make_running(server, ready="False")
         await make_budget(server)
@@ -237,7 +237,7 @@ async def test_an_unready_pod_that_changes_meanwhile_is_429(monkeypatch):
         assert (answer.code, answer.body["details"]["retryAfterSeconds"]) == (429, 10)
 
 
-async def test_evictions_can_only_be_posted():
+async def test_evictions_support_create_only():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         assert (await server.call("GET", EVICTION)).code == 405

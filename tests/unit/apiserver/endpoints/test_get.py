@@ -8,7 +8,7 @@ import pytest
 from tests.unit.apiserver.reading import METADATA, METADATA_LIST, PODS, TABLE, World, refusal, tree_of
 
 
-async def test_the_object_is_whole():
+async def test_get_returns_the_whole_object():
     world = World()
     await world.put("a", data={"k": "v"})
     response = await world.get("a")
@@ -22,14 +22,14 @@ async def test_the_object_is_whole():
     assert response.headers == [(b"content-type", b"application/json")]
 
 
-async def test_a_missing_object_is_404():
+async def test_get_of_a_missing_object_is_404():
     status = await refusal(World().get("a"))
     assert status["code"] == 404
     assert status["message"] == 'configmaps "a" not found'
 
 
 @pytest.mark.parametrize("version", ["0", "1", "2"])
-async def test_at_a_version_the_present_is_shown(version):
+async def test_get_at_a_resource_version_returns_the_current_object(version):
     world = World()
     await world.put("a", data={"k": "old"})
     await world.put("a", data={"k": "new"})
@@ -37,17 +37,17 @@ async def test_at_a_version_the_present_is_shown(version):
     assert tree["data"] == {"k": "new"}
 
 
-async def test_a_version_that_is_none_is_500():
+async def test_get_with_an_invalid_resource_version_is_500():
     status = await refusal(World().get("a", resourceVersion="abc"))
     assert status["code"] == 500
     assert "reason" not in status
 
 
-async def test_an_unusable_accept_comes_before_not_found():
+async def test_get_with_an_unacceptable_media_type_is_406_before_404():
     assert (await refusal(World().get("a", accept="text/html")))["code"] == 406
 
 
-async def test_forms_of_one_object():
+async def test_get_returns_every_form():
     world = World(PODS)
     await world.put("a", spec={"nodeName": "n"})
     yaml = await world.get("a", accept="application/yaml")
@@ -60,13 +60,13 @@ async def test_forms_of_one_object():
     assert (await refusal(world.get("a", accept=METADATA_LIST)))["code"] == 406
 
 
-async def test_people_get_lines():
+async def test_get_with_pretty_is_indented():
     world = World()
     await world.put("a")
     assert (await world.get("a", pretty="true")).body.startswith(b'{\n  "kind"')
 
 
-async def test_a_remote_store_is_asked_how_new_it_is():
+async def test_get_reads_the_revision_of_a_shared_store():
     world = World(remote=True)
     await world.put("a")
     assert (await world.get("a")).code == 200

@@ -26,7 +26,7 @@ async def make(world: World, count: int, **rest: object) -> int:
     return version
 
 
-async def test_items_of_built_in_kinds_carry_no_kind():
+async def test_list_items_of_built_in_kinds_have_no_type_meta():
     world = World()
     await world.put("a", data={"k": "v"})
     tree = await world.items()
@@ -37,7 +37,7 @@ async def test_items_of_built_in_kinds_carry_no_kind():
     assert tree["items"] == [{"metadata": metadata, "data": {"k": "v"}}]
 
 
-async def test_items_of_custom_kinds_carry_it_and_the_list_always_says_continue():
+async def test_list_items_of_custom_kinds_have_type_meta_and_the_list_has_continue():
     world = World(is_custom=True)
     await world.put("a")
     tree = await world.items()
@@ -46,7 +46,7 @@ async def test_items_of_custom_kinds_carry_it_and_the_list_always_says_continue(
     assert tree["items"][0]["apiVersion"] == "v1"
 
 
-async def test_an_empty_list_has_a_version():
+async def test_empty_list_has_a_resource_version():
     world = World()
     await world.put("a", "other")
     assert await world.items() == {
@@ -57,7 +57,7 @@ async def test_an_empty_list_has_a_version():
     }
 
 
-async def test_a_namespace_is_no_prefix_of_another():
+async def test_list_of_a_namespace_excludes_namespaces_with_its_prefix():
     world = World()
     await world.put("a", "ns")
     await world.put("b", "ns2")
@@ -66,7 +66,7 @@ async def test_a_namespace_is_no_prefix_of_another():
     assert await world.names("") == ["c", "a", "b"]
 
 
-async def test_pages_follow_each_other():
+async def test_pages_return_all_objects_in_order():
     world = World()
     await make(world, 5)
     first = await world.items(limit="2")
@@ -79,7 +79,7 @@ async def test_pages_follow_each_other():
     assert last["metadata"] == {"resourceVersion": "5"}
 
 
-async def test_pages_go_on_into_the_next_namespace():
+async def test_pages_continue_in_the_next_namespace():
     world = World()
     for namespace in ("ns", "ns2"):
         await world.put("a", namespace)
@@ -89,7 +89,7 @@ async def test_pages_go_on_into_the_next_namespace():
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "5", "500"])
-async def test_no_limit_or_a_large_one_gives_all(limit):
+async def test_list_without_limit_or_with_a_large_one_returns_all(limit):
     world = World()
     await make(world, 5)
     tree = await world.items(limit=limit)
@@ -97,7 +97,7 @@ async def test_no_limit_or_a_large_one_gives_all(limit):
     assert tree["metadata"] == {"resourceVersion": "5"}
 
 
-async def test_later_pages_show_the_version_of_the_first():
+async def test_later_pages_are_at_the_resource_version_of_the_first():
     world = World()
     await make(world, 3, data={"k": "old"})
     first = await world.items(limit="1")
@@ -109,7 +109,7 @@ async def test_later_pages_show_the_version_of_the_first():
     assert rest["metadata"] == {"resourceVersion": "3"}
 
 
-async def test_a_past_that_the_ring_has_lost_is_read_from_the_store():
+async def test_page_older_than_the_change_ring_is_read_from_the_store():
     world = World(ring=ChangeRing(0, changes_max=2))
     await make(world, 3, data={"k": "old"})
     first = await world.items(limit="1")
@@ -118,7 +118,7 @@ async def test_a_past_that_the_ring_has_lost_is_read_from_the_store():
     assert [(item["metadata"]["name"], item["data"]["k"]) for item in rest["items"]] == [("c1", "old"), ("c2", "old")]
 
 
-async def test_a_page_of_a_forgotten_version_is_410_with_a_token_that_leads_on():
+async def test_page_at_a_compacted_version_is_410_with_an_inconsistent_continue_token():
     world = World(ring=ChangeRing(0, changes_max=1))
     await make(world, 3)
     first = await world.items(limit="1")
@@ -132,7 +132,7 @@ async def test_a_page_of_a_forgotten_version_is_410_with_a_token_that_leads_on()
     assert rest["metadata"] == {"resourceVersion": "7"}
 
 
-async def test_continue_token_expires_with_compaction_also_for_a_resource_without_writes_since():
+async def test_continue_token_expires_with_compaction_without_writes_to_the_resource():
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock) as server:
         for name in ("a", "b"):
@@ -154,7 +154,7 @@ async def test_continue_token_expires_with_compaction_also_for_a_resource_withou
         assert (await server.request("GET", f"/api/v1/namespaces/default/configmaps?{exact}")).code == 410
 
 
-async def test_an_exact_version_shows_the_past_and_a_forgotten_one_is_410():
+async def test_exact_match_returns_the_past_and_a_compacted_version_is_410():
     world = World(ring=ChangeRing(0, changes_max=1))
     version = await make(world, 2, data={"k": "old"})
     await world.put("c0", data={"k": "new"})
@@ -168,7 +168,7 @@ async def test_an_exact_version_shows_the_past_and_a_forgotten_one_is_410():
     assert (status["code"], status["message"]) == (410, TOO_OLD)
 
 
-async def test_not_older_and_unset_match_show_the_present():
+async def test_not_older_than_and_unset_match_return_the_current_state():
     world = World()
     await make(world, 2)
     await world.delete("c1")
@@ -176,7 +176,7 @@ async def test_not_older_and_unset_match_show_the_present():
     assert await world.names(resourceVersion="1") == ["c0"]
 
 
-async def test_an_unset_match_with_a_limit_is_exact():
+async def test_unset_match_with_a_limit_is_exact():
     world = World()
     await make(world, 3)
     await world.delete("c0")
@@ -185,7 +185,7 @@ async def test_an_unset_match_with_a_limit_is_exact():
     assert tree["metadata"]["resourceVersion"] == "2"
 
 
-async def test_version_zero_ignores_the_limit():
+async def test_resource_version_zero_ignores_the_limit():
     world = World()
     await make(world, 3)
     first = await world.items(limit="1")
@@ -194,7 +194,7 @@ async def test_version_zero_ignores_the_limit():
     assert await world.names(limit="1", resourceVersion="0", **{"continue": token}) == ["c1", "c2"]
 
 
-async def test_a_version_to_come_is_504_after_a_while():
+async def test_future_resource_version_is_504_after_a_timeout():
     world = World()
     await make(world, 1)
     answer = world.list(resourceVersion="7")
@@ -206,7 +206,7 @@ async def test_a_version_to_come_is_504_after_a_while():
     assert status["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
 
 
-async def test_a_version_that_comes_in_time_is_waited_for():
+async def test_list_waits_for_a_future_resource_version():
     world = World()
     await make(world, 1)
     listing = world.tasks.start("list", world.names(resourceVersion="2"))
@@ -216,7 +216,7 @@ async def test_a_version_that_comes_in_time_is_waited_for():
     assert await listing == ["c0", "c9"]
 
 
-async def test_selectors_hide_the_count_of_what_remains():
+async def test_list_with_a_selector_has_no_remaining_item_count():
     world = World()
     for number in range(4):
         await world.put(f"c{number}", labels={"app": "x" if number % 2 else "y"})
@@ -229,7 +229,7 @@ async def test_selectors_hide_the_count_of_what_remains():
     assert rest["metadata"].keys() == {"resourceVersion"}
 
 
-async def test_a_page_that_ends_before_objects_that_do_not_match_says_that_more_follow():
+async def test_page_before_objects_that_do_not_match_has_a_continue_token():
     world = World()
     await world.put("a", labels={"app": "x"})
     await world.put("b")
@@ -237,7 +237,7 @@ async def test_a_page_that_ends_before_objects_that_do_not_match_says_that_more_
     assert "continue" in tree["metadata"]
 
 
-async def test_one_name_is_looked_up():
+async def test_field_selector_of_a_name_reads_one_key():
     world = World()
     await make(world, 3)
     assert await world.names(fieldSelector="metadata.name=c1") == ["c1"]
@@ -246,7 +246,7 @@ async def test_one_name_is_looked_up():
     assert await world.names(fieldSelector="metadata.name=zz") == []
 
 
-async def test_a_namespace_can_be_selected_across_namespaces():
+async def test_field_selector_of_a_namespace_in_a_list_of_all_namespaces():
     world = World()
     await world.put("a", "ns")
     await world.put("b", "ns2")
@@ -256,7 +256,7 @@ async def test_a_namespace_can_be_selected_across_namespaces():
     assert await world.names("", fieldSelector="metadata.namespace=ns,metadata.name=a") == ["a"]
 
 
-async def test_pages_of_a_selected_namespace_follow_each_other():
+async def test_pages_of_a_selected_namespace_return_all_objects():
     world = World()
     await world.put("a", "ns")
     for name in ("a", "b", "c"):
@@ -266,7 +266,7 @@ async def test_pages_of_a_selected_namespace_follow_each_other():
     assert await world.names("", **query, **{"continue": first["metadata"]["continue"]}) == ["c"]
 
 
-async def test_kinds_select_by_their_own_fields():
+async def test_field_selectors_of_kinds():
     world = World(PODS)
     await world.put("a", spec={"nodeName": "n"})
     await world.put("b", spec={})
@@ -304,7 +304,7 @@ async def test_field_selectors_decode_many_objects_in_steps(monkeypatch):
     assert await world.names(fieldSelector="spec.nodeName=m", limit="2") == ["p0", "p2"]
 
 
-async def test_versions_may_name_the_same_fields_otherwise():
+async def test_field_labels_differ_between_versions():
     world = World(PODS, field_labels={"where": "spec.nodeName"})
     await world.put("a", spec={"nodeName": "n"})
     await world.put("b", spec={"nodeName": "m"})
@@ -312,7 +312,7 @@ async def test_versions_may_name_the_same_fields_otherwise():
     assert (await refusal(world.list(fieldSelector="spec.nodeName=n")))["code"] == 400
 
 
-async def test_shards_divide_a_collection():
+async def test_shard_selectors_partition_a_collection():
     world = World()
     await make(world, 20)
     middle, end = "0x8000000000000000", "0x10000000000000000"
@@ -377,7 +377,7 @@ def token_of(**fields: object) -> str:
         ),
     ],
 )
-async def test_what_cannot_be_read_is_400(query, message):
+async def test_invalid_list_parameters_are_400(query, message):
     world = World()
     await make(world, 1)
     status = await refusal(world.list(**query))
@@ -395,13 +395,13 @@ async def test_what_cannot_be_read_is_400(query, message):
         ({"sendInitialEvents": "true"}, "FieldValueForbidden"),
     ],
 )
-async def test_what_does_not_go_together_is_422(query, reason):
+async def test_conflicting_list_parameters_are_422(query, reason):
     status = await refusal(World().list(**query))
     assert status["code"] == 422
     assert status["details"]["causes"][0]["reason"] == reason
 
 
-async def test_as_a_table():
+async def test_list_as_a_table():
     world = World(PODS)
     await world.put("a", spec={"nodeName": "n"})
     await world.put("b", spec={})
@@ -422,7 +422,7 @@ async def test_as_a_table():
     assert row["object"]["metadata"]["name"] == "a"
 
 
-async def test_rows_may_hold_the_object_or_nothing():
+async def test_include_object_sets_the_object_of_table_rows():
     world = World(PODS)
     await world.put("a", spec={"nodeName": "n"})
     whole = await world.items(accept=TABLE, includeObject="Object")
@@ -435,7 +435,7 @@ async def test_rows_may_hold_the_object_or_nothing():
     assert status["message"].startswith("Unable to convert to Table as requested: includeObject: Invalid value")
 
 
-async def test_as_metadata():
+async def test_list_as_partial_metadata():
     world = World()
     assert (await world.items(accept=METADATA_LIST))["items"] is None
     await world.put("a", data={"k": "v"})
@@ -445,7 +445,7 @@ async def test_as_metadata():
     assert (await refusal(world.list(accept=METADATA)))["code"] == 406
 
 
-async def test_through_another_version_items_are_converted():
+async def test_list_in_another_version_converts_items():
     world = World(from_storage=lambda tree: {**tree, "data": {"converted": "yes"}})
     await world.put("a", data={"k": "v"})
     (item,) = (await world.items())["items"]
@@ -453,7 +453,7 @@ async def test_through_another_version_items_are_converted():
     assert item["data"] == {"converted": "yes"}
 
 
-async def test_a_long_list_is_streamed_whole_with_its_length():
+async def test_long_list_is_streamed_with_its_length():
     world = World()
     for number in range(40):
         await world.put(f"c{number:02}", data={"k": "x" * 10_000})
@@ -466,7 +466,7 @@ async def test_a_long_list_is_streamed_whole_with_its_length():
 
 
 @pytest.mark.parametrize("accept", ["application/json;pretty=1", TABLE, "application/yaml", METADATA_LIST])
-async def test_a_long_list_is_the_same_in_every_form(accept):
+async def test_long_list_is_equal_in_every_form(accept):
     world = World(PODS)
     for number in range(250):
         await world.put(f"c{number:03}", spec={"nodeName": "n" * 1000})
@@ -475,7 +475,7 @@ async def test_a_long_list_is_the_same_in_every_form(accept):
     assert body.count(b"uid-c") == 250
 
 
-async def test_pretty_lists_in_pieces_read_as_in_one():
+async def test_streamed_pretty_list_equals_a_whole_one():
     world = World()
     for number in range(40):
         await world.put(f"c{number:02}", data={"k": "x" * 10_000})

@@ -18,29 +18,29 @@ def read(query: dict[str, str], *, watch: bool = False, name: str = ""):
     return read_list_options(WORLD.served, request(query, namespace="ns", name=name), watch=watch)
 
 
-def test_without_a_query_all_of_the_namespace_is_asked_for():
+def test_empty_query_selects_the_whole_namespace():
     options = read({})
     assert options.selection.takes_all
     assert options.selection.scope == "/registry/pods/ns/"
 
 
 @pytest.mark.parametrize("version", ["", "0"])
-def test_a_watch_without_a_version_asks_for_the_state_first(version):
+def test_watch_without_resource_version_has_initial_events(version):
     options = read({"resourceVersion": version}, watch=True)
     assert options.send_initial_events is True
     assert options.match == NOT_OLDER_THAN
 
 
-def test_a_watch_from_a_version_does_not():
+def test_watch_from_a_resource_version_has_no_initial_events():
     assert read({"resourceVersion": "5"}, watch=True).send_initial_events is None
 
 
 @pytest.mark.parametrize(("text", "expected"), [("", True), ("yes", True), ("1", True), ("0", False), ("False", False)])
-def test_booleans_are_true_unless_they_say_no(text, expected):
+def test_boolean_parameters_follow_go(text, expected):
     assert read({"allowWatchBookmarks": text}).allow_bookmarks is expected
 
 
-def test_a_name_in_the_path_must_fit_the_selector():
+def test_name_in_the_path_must_match_the_field_selector():
     assert read({}, watch=True, name="a").selection.is_single
     assert read({"fieldSelector": "metadata.name=a"}, watch=True, name="a").selection.is_single
     with pytest.raises(StatusError) as refused:
@@ -67,7 +67,7 @@ names = st.sampled_from(
 
 
 @given(query=st.dictionaries(names, st.text(max_size=20) | st.integers().map(str)), watch=st.booleans())
-def test_no_query_is_worse_than_a_clear_refusal(query, watch):
+def test_no_list_query_causes_a_server_error(query, watch):
     try:
         read({key: value.encode(errors="ignore").decode() for key, value in query.items()}, watch=watch)
     except StatusError as error:

@@ -15,8 +15,8 @@ from steersman.apiserver.workers import LARGE_BYTES
 from steersman.asynckit.clock import RealClock
 
 
-async def pieces(*given):
-    for piece in given:
+async def pieces(*arguments):
+    for piece in arguments:
         yield piece
 
 
@@ -25,7 +25,7 @@ async def test_pieces_are_joined_by_commas_between_head_and_tail():
     assert sent == [b"[1,2", b",3", b"]"]
 
 
-async def test_pretty_pieces_make_one_text():
+async def test_pretty_pieces_join_to_one_document():
     head = b'{"kind":"List","items":['
     sent = [piece async for piece in streamed(pieces(b'{"a":1}', b'{"a":2}'), head, b"]}", pretty=True)]
     lines = [
@@ -42,12 +42,12 @@ async def test_pretty_pieces_make_one_text():
     assert b"".join(sent).decode().splitlines() == [*lines, "  ]", "}"]
 
 
-async def test_a_compressed_stream_is_one_gzip_text():
+async def test_compressed_stream_is_one_gzip_member():
     sent = [piece async for piece in compressed(pieces(b"a" * 1000, b"b" * 1000))]
     assert zlib.decompress(b"".join(sent), 16 + zlib.MAX_WBITS) == b"a" * 1000 + b"b" * 1000
 
 
-def test_a_whole_answer_is_compressed_alike():
+def test_whole_response_is_compressed_alike():
     assert zlib.decompress(gzip(b"c" * 1000), 16 + zlib.MAX_WBITS) == b"c" * 1000
 
 
@@ -87,5 +87,5 @@ async def test_pieces_of_large_objects_are_encoded_in_workers():
     assert view.threads["0"] == threading.get_ident() != view.threads["1"]
 
 
-async def test_pieces_of_no_objects_are_none():
+async def test_empty_list_has_no_pieces():
     assert await pieces_of_sizes(NameView()) == []

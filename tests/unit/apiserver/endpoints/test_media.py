@@ -24,12 +24,12 @@ def _request(content_type: str | None) -> Request:
         ("application/vnd.kubernetes.protobuf", PROTOBUF),
     ],
 )
-def test_what_bodies_may_be(content_type, media_type):
+def test_accepted_media_types_of_bodies(content_type, media_type):
     assert body_media_type(_request(content_type)) == media_type
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/cbor", "application/x-www-form-urlencoded"])
-def test_others_are_refused_with_the_list(content_type):
+def test_other_media_types_are_rejected_with_the_supported_ones(content_type):
     with pytest.raises(StatusError) as caught:
         body_media_type(_request(content_type))
     assert caught.value.code == 415

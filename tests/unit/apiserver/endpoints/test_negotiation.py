@@ -52,7 +52,7 @@ def ask(accept: str = "", *, query: dict[str, str] | None = None, agent: str = "
         ("application/json;pretty=1", Form(pretty=True)),
     ],
 )
-def test_the_first_alternative_that_can_be_met_counts(accept, expected):
+def test_negotiate_returns_the_first_acceptable_alternative(accept, expected):
     assert ask(accept) == expected
 
 
@@ -67,7 +67,7 @@ def test_the_first_alternative_that_can_be_met_counts(accept, expected):
         "application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io",
     ],
 )
-def test_forms_that_are_not_there_are_406(accept):
+def test_negotiate_rejects_unknown_forms(accept):
     with pytest.raises(StatusError) as refused:
         ask(accept)
     assert refused.value.code == 406
@@ -75,13 +75,13 @@ def test_forms_that_are_not_there_are_406(accept):
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/*", "Application/JSON", "text/html;q=0.9,image/png"])
-def test_types_that_are_not_there_are_406_in_other_words(accept):
+def test_negotiate_rejects_unknown_media_types(accept):
     with pytest.raises(StatusError) as refused:
         ask(accept)
     assert refused.value.message.startswith("406: Not Acceptable\n\nAvailable representations: application/json, ")
 
 
-def test_custom_resources_take_ranges_of_types():
+def test_negotiate_accepts_media_ranges_of_custom_resources():
     assert ask("application/*", is_custom=True) == PLAIN
     with pytest.raises(StatusError) as refused:
         ask("text/html", is_custom=True)
@@ -109,7 +109,7 @@ def test_negotiate_rejects_protobuf_of_custom_objects():
 
 
 @pytest.mark.parametrize("accept", ["", "application/json;stream=watch"])
-def test_streams_of_json(accept):
+def test_negotiate_accepts_json_streams(accept):
     assert ask(accept, stream=True) == PLAIN
 
 
@@ -131,11 +131,11 @@ def test_negotiate_accepts_protobuf_streams(accept):
         ({"pretty": "no"}, "", False),
     ],
 )
-def test_people_and_who_asks_get_lines(query, agent, expected):
+def test_pretty_is_the_default_for_browsers_and_curl(query, agent, expected):
     assert ask(query=query, agent=agent).pretty is expected
 
 
-def test_a_status_is_always_told_somehow():
+def test_negotiate_status_falls_back_to_json():
     assert negotiate_status(request({}, accept="text/html")) == Form(pretty=True)
     assert negotiate_status(request({}, accept=TABLE)) == Form(pretty=True)
     assert negotiate_status(request({}, accept=KUBECTL)) == PLAIN
@@ -147,12 +147,12 @@ def test_a_status_is_always_told_somehow():
     ("header", "expected"),
     [("gzip", True), ("deflate, gzip", True), ("gzip;q=1", False), ("identity", False), ("", False)],
 )
-def test_gzip(header, expected):
+def test_accepts_gzip(header, expected):
     assert accepts_gzip(request({}, headers={"accept-encoding": header})) is expected
 
 
 @given(accept=st.text(st.sampled_from('abc/*;,=q.01"as vg\t'), max_size=40), stream=st.booleans(), custom=st.booleans())
-def test_no_header_is_worse_than_406(accept, stream, custom):
+def test_no_accept_header_causes_a_server_error(accept, stream, custom):
     try:
         form = ask(accept, stream=stream, is_custom=custom)
     except StatusError as error:

@@ -42,13 +42,13 @@ class Watchful(Plugin):
 
 
 @pytest.fixture
-def found(monkeypatch):
+def cache_hits(monkeypatch):
     """Return the applies that were answered from the cache."""
     answers = []
     ask = NoopApplyCache.unchanged
 
-    async def unchanged(self, *asked):
-        entry = await ask(self, *asked)
+    async def unchanged(self, *arguments):
+        entry = await ask(self, *arguments)
         answers.append(entry is not None)
         return entry
 
@@ -56,47 +56,47 @@ def found(monkeypatch):
     return answers
 
 
-async def test_the_third_apply_is_known_to_change_nothing(found):
+async def test_third_equal_apply_is_a_cache_hit(cache_hits):
     async with Server() as server:
         answers = [await server.apply(A, config(k="v")) for _ in range(4)]
-        assert found == [False, False, True, True]
+        assert cache_hits == [False, False, True, True]
         assert [answer.code for answer in answers] == [201, 200, 200, 200]
         assert answers[1].body == answers[3].body
 
 
-async def test_whatever_changes_the_object_ends_that(found):
+async def test_write_to_the_object_invalidates_the_entry(cache_hits):
     async with Server() as server:
         for _ in range(3):
             await server.apply(A, config(k="v"))
         await server.merge(A, {"data": {"k": "w"}})
         refused = await server.apply(A, config(k="v"))
-        assert (found[-1], refused.code) == (False, 409)
+        assert (cache_hits[-1], refused.code) == (False, 409)
         taken = await server.apply(A, config(k="v"), query="force=true")
-        assert (found[-1], taken.body["data"]) == (False, {"k": "v"})
+        assert (cache_hits[-1], taken.body["data"]) == (False, {"k": "v"})
 
 
-async def test_another_body_manager_or_object_is_another_apply(found):
+async def test_another_body_manager_or_object_is_a_cache_miss(cache_hits):
     async with Server() as server:
         for _ in range(3):
             await server.apply(A, config(k="v"))
         await server.apply(A, config(k="v"), manager="two")
         await server.apply(A, config(k="v", more="x"))
         await server.apply(f"{CONFIG_MAPS}/b", {**config(k="v"), "metadata": {"name": "b"}})
-        assert found[3:] == [False, False, False]
+        assert cache_hits[3:] == [False, False, False]
 
 
-async def test_admission_is_asked_each_time(found):
+async def test_cache_hit_still_runs_admission(cache_hits):
     plugin = Watchful()
     async with Server(plugin) as server:
         for _ in range(4):
             await server.apply(A, config(k="v"))
-        assert (found[-1], plugin.asked) == (True, 303)
+        assert (cache_hits[-1], plugin.asked) == (True, 303)
         plugin.label = "x"
         labelled = await server.apply(A, config(k="v"))
-        assert (found[-1], labelled.body["metadata"]["labels"]) == (False, {"l": "x"})
+        assert (cache_hits[-1], labelled.body["metadata"]["labels"]) == (False, {"l": "x"})
 
 
-async def test_an_unchanged_object_is_decoded_only_for_a_plugin_that_reads_it(found, monkeypatch):
+async def test_an_unchanged_object_is_decoded_only_for_a_plugin_that_reads_it(cache_hits, monkeypatch):
     decoded = []
     tree = Layout.tree
 
@@ -110,13 +110,13 @@ async def test_an_unchanged_object_is_decoded_only_for_a_plugin_that_reads_it(fo
             await server.apply(A, config(k="v"))
         monkeypatch.setattr(Layout, "tree", counted)
         await server.apply(A, config(k="v"))
-        assert (found[-1], decoded) == (True, [])
+        assert (cache_hits[-1], decoded) == (True, [])
         plugin.reads = True
         await server.apply(A, config(k="v"))
-        assert (found[-1], decoded) == (True, ["a", "a"])
+        assert (cache_hits[-1], decoded) == (True, ["a", "a"])
 
 
-async def test_who_was_warned_is_warned_again(found):
+async def test_cache_hit_repeats_warnings(cache_hits):
     doubled = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"},"data":{"k":"v"}}'
     async with Server() as server:
         warnings = [
@@ -127,19 +127,19 @@ async def test_who_was_warned_is_warned_again(found):
             )
             for _ in range(4)
         ]
-        assert found == [False] * 4
+        assert cache_hits == [False] * 4
         assert all(answer.warnings for answer in warnings)
 
 
-async def test_defaults_do_not_stand_in_the_way(found):
+async def test_defaulted_objects_are_cached(cache_hits):
     async with Server() as server:
         body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": deployment()}
         answers = [await server.apply(f"{DEPLOYMENTS}/a", body) for _ in range(3)]
-        assert found == [False, False, True]
+        assert cache_hits == [False, False, True]
         assert answers[2].body == answers[1].body
 
 
-async def test_roles_depend_on_who_writes_and_scales_are_no_objects(monkeypatch):
+async def test_roles_and_scales_have_no_cache(monkeypatch):
     seen = {}
     make = RequestScope.__init__
 

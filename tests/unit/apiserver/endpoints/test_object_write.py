@@ -46,7 +46,7 @@ async def test_admission_sees_the_generated_name_only_when_it_validates() -> Non
 
 
 @pytest.mark.parametrize(("forbidden", "code"), [("", 201), ("create", 403)])
-async def test_update_that_creates_needs_the_right_to_create(forbidden: str, code: int) -> None:
+async def test_create_on_update_requires_the_create_permission(forbidden: str, code: int) -> None:
     plugin = Owning()
     async with Server(plugin, forbidden_verb=forbidden) as server:
         answer = await server.call(

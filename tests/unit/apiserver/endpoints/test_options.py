@@ -18,7 +18,7 @@ BODY = {"metadata": {"name": "a"}}
         ("dryRun=All&dryRun=No", '["All","No"]'),
     ],
 )
-async def test_dry_run_takes_only_all(query, shown):
+async def test_dry_run_accepts_all_only(query, shown):
     async with Server() as server:
         answer = await server.call("POST", CONFIG_MAPS, BODY, query=query)
         assert answer.body["message"] == (
@@ -29,7 +29,7 @@ async def test_dry_run_takes_only_all(query, shown):
 @pytest.mark.parametrize(
     ("method", "kind"), [("POST", "CreateOptions"), ("PUT", "UpdateOptions"), ("PATCH", "PatchOptions")]
 )
-async def test_each_verb_names_its_own_options(method, kind):
+async def test_errors_name_the_options_kind_of_the_verb(method, kind):
     async with Server() as server:
         path = CONFIG_MAPS if method == "POST" else A
         media_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
@@ -38,7 +38,7 @@ async def test_each_verb_names_its_own_options(method, kind):
         assert causes(answer) == [("FieldValueNotSupported", "fieldValidation")]
 
 
-async def test_a_manager_is_short_and_printable():
+async def test_field_manager_is_bounded_and_printable():
     async with Server() as server:
         long = await server.call("POST", CONFIG_MAPS, BODY, query={"fieldManager": "a" * 129})
         assert causes(long) == [("FieldValueTooLong", "fieldManager")]
@@ -48,7 +48,7 @@ async def test_a_manager_is_short_and_printable():
         )
 
 
-async def test_an_apply_needs_a_manager():
+async def test_apply_requires_a_field_manager():
     async with Server() as server:
         answer = await server.call("PATCH", A, BODY, media_type="application/apply-patch+yaml")
         assert causes(answer) == [("FieldValueRequired", "fieldManager")]
@@ -64,7 +64,7 @@ async def test_an_apply_needs_a_manager():
         ("é" * 100, "é" * 64),
     ],
 )
-async def test_without_a_manager_the_user_agent_owns(agent, manager):
+async def test_field_manager_defaults_to_the_user_agent(agent, manager):
     async with Server() as server:
         request = server.request("POST", CONFIG_MAPS)
         request.first_headers[b"user-agent"] = agent.encode()
@@ -80,22 +80,22 @@ async def test_without_a_manager_the_user_agent_owns(agent, manager):
         ("9" * 25, f'strconv.ParseInt: parsing "{"9" * 25}": value out of range'),
     ],
 )
-async def test_a_grace_period_is_a_number(text, message):
+async def test_grace_period_must_be_a_number(text, message):
     async with Server() as server:
         await server.make()
         answer = await server.call("DELETE", A, query={"gracePeriodSeconds": text})
         assert (answer.code, answer.body["message"]) == (400, message)
 
 
-async def test_unknown_policies_are_refused_in_query_and_body():
+async def test_unknown_propagation_policies_are_rejected_in_query_and_body():
     async with Server() as server:
         await server.make()
-        for asked in ({"query": "propagationPolicy=Sideways"}, {"body": {"propagationPolicy": "Sideways"}}):
-            answer = await server.call("DELETE", A, asked.get("body"), query=asked.get("query", ""))
+        for requested in ({"query": "propagationPolicy=Sideways"}, {"body": {"propagationPolicy": "Sideways"}}):
+            answer = await server.call("DELETE", A, requested.get("body"), query=requested.get("query", ""))
             assert causes(answer) == [("FieldValueNotSupported", "propagationPolicy")]
 
 
-async def test_options_of_a_delete_may_be_yaml_and_of_any_group():
+async def test_delete_options_may_be_yaml_and_of_any_group():
     async with Server() as server:
         await server.make()
         body = b"apiVersion: policy/v1\nkind: DeleteOptions\ndryRun: [All]\nnothing: true\n"

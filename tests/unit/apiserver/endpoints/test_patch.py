@@ -21,14 +21,14 @@ A = f"{CONFIG_MAPS}/a"
 
 
 @pytest.mark.parametrize("media_type", ["application/json", "application/yaml", "", "application/other-patch+json"])
-async def test_other_media_types_are_refused(media_type):
+async def test_patch_rejects_other_media_types(media_type):
     async with Server() as server:
         await server.make()
         answer = await server.call("PATCH", A, {"data": {}}, media_type=media_type)
         assert (answer.code, answer.body["message"]) == (415, "415: Unsupported Media Type")
 
 
-async def test_parameters_of_the_media_type_do_not_matter():
+async def test_patch_ignores_media_type_parameters():
     async with Server() as server:
         await server.make()
         answer = await server.call("PATCH", A, {"data": {"k": "v"}}, media_type=f"{MERGE_PATCH}; charset=UTF-8")
@@ -43,7 +43,7 @@ async def test_parameters_of_the_media_type_do_not_matter():
         (JSON_PATCH, [{"op": "remove", "path": "/data/k"}, {"op": "add", "path": "/data/l", "value": "w"}]),
     ],
 )
-async def test_the_three_plain_ways_lead_to_the_same(media_type, patch):
+async def test_json_merge_and_strategic_patches_agree(media_type, patch):
     async with Server() as server:
         await server.make(data={"k": "v"})
         answer = await server.call("PATCH", A, patch, media_type=media_type)
@@ -51,37 +51,37 @@ async def test_the_three_plain_ways_lead_to_the_same(media_type, patch):
 
 
 @pytest.mark.parametrize("media_type", [JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH])
-async def test_patching_nothing_is_404_before_the_patch_is_read(media_type):
+async def test_patch_of_a_missing_object_is_404_before_the_patch_is_read(media_type):
     async with Server() as server:
         assert (await server.call("PATCH", A, b"nonsense", media_type=media_type)).code == 404
 
 
-async def test_an_apply_creates_what_is_not_there():
+async def test_apply_creates_a_missing_object():
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}}
     async with Server() as server:
         assert (await server.apply(A, config, query="dryRun=All")).code == 201
         assert (await server.call("GET", A)).code == 404
-        made = await server.apply(A, config)
+        created = await server.apply(A, config)
         again = await server.apply(A, config)
-        assert (made.code, again.code, again.body) == (201, 200, made.body)
-        assert made.body["metadata"]["managedFields"][0]["operation"] == "Apply"
+        assert (created.code, again.code, again.body) == (201, 200, created.body)
+        assert created.body["metadata"]["managedFields"][0]["operation"] == "Apply"
 
 
-async def test_an_apply_that_would_create_needs_the_right_to():
+async def test_apply_of_a_missing_object_requires_the_create_permission():
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
     async with Server(forbidden_verb="create") as server:
         answer = await server.apply(A, config)
         assert (answer.code, answer.body["reason"]) == (403, "Forbidden")
 
 
-async def test_an_apply_with_a_uid_does_not_create():
+async def test_apply_with_a_uid_does_not_create():
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "u"}}
     async with Server() as server:
         answer = await server.apply(A, config)
         assert (answer.code, answer.body["reason"]) == (409, "Conflict")
 
 
-async def test_what_others_own_conflicts_unless_it_is_taken_over():
+async def test_apply_conflicts_with_other_managers_unless_forced():
     async with Server() as server:
         await server.make(data={"k": "v"})
         config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "w"}}
@@ -90,28 +90,28 @@ async def test_what_others_own_conflicts_unless_it_is_taken_over():
         assert (await server.apply(A, config, query="force=true")).body["data"] == {"k": "w"}
 
 
-async def test_an_apply_does_not_create_through_a_subresource():
+async def test_apply_to_a_subresource_does_not_create():
     config = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "status": {"replicas": 1}}
     async with Server() as server:
         assert (await server.apply(f"{DEPLOYMENTS}/a/status", config)).code == 404
 
 
-async def test_an_apply_owns_nothing_that_defaults_add():
+async def test_apply_owns_no_defaulted_fields():
     config = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": deployment()}
     async with Server() as server:
-        made = (await server.apply(f"{DEPLOYMENTS}/a", config)).body
-        assert made["spec"]["replicas"] == 1
-        assert "f:replicas" not in made["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]
+        created = (await server.apply(f"{DEPLOYMENTS}/a", config)).body
+        assert created["spec"]["replicas"] == 1
+        assert "f:replicas" not in created["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]
 
 
 @pytest.mark.parametrize("body", [b"- a\n", b"hello", b"a: [", b""])
-async def test_an_applied_body_that_is_no_object_is_400(body):
+async def test_apply_of_a_body_that_is_no_object_is_400(body):
     async with Server() as server:
         answer = await server.call("PATCH", A, body, media_type=APPLY_PATCH, query="fieldManager=m")
         assert answer.code == 400
 
 
-async def test_a_key_that_is_applied_twice_warns_or_is_refused():
+async def test_apply_warns_of_or_rejects_duplicate_keys():
     body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: v\n  k: w\n"
     async with Server() as server:
         for query, code, warnings in (
@@ -123,7 +123,7 @@ async def test_a_key_that_is_applied_twice_warns_or_is_refused():
             assert (answer.code, answer.warnings) == (code, warnings)
 
 
-async def test_a_patch_cannot_change_identity():
+async def test_patch_cannot_change_identity():
     async with Server() as server:
         await server.make()
         assert (await server.merge(A, {"metadata": {"name": "b"}})).code == 400
@@ -133,7 +133,7 @@ async def test_a_patch_cannot_change_identity():
         assert (await server.merge(A, {"metadata": {"namespace": None, "uid": None}})).code == 200
 
 
-async def test_a_merge_cannot_change_the_kind_and_a_strategic_merge_does_not_try():
+async def test_merge_patch_rejects_and_strategic_patch_ignores_another_kind():
     async with Server() as server:
         await server.make()
         assert causes(await server.merge(A, {"kind": "Secret"})) == [("FieldValueInvalid", "patch")]
@@ -141,7 +141,7 @@ async def test_a_merge_cannot_change_the_kind_and_a_strategic_merge_does_not_try
         assert (answer.code, answer.body["kind"]) == (200, "ConfigMap")
 
 
-async def test_a_wrong_type_is_a_cause_that_shows_the_outcome():
+async def test_patch_with_a_wrong_type_is_422_with_the_patched_object():
     async with Server() as server:
         await server.make()
         answer = await server.merge(A, {"data": {"k": 1}})
@@ -150,7 +150,7 @@ async def test_a_wrong_type_is_a_cause_that_shows_the_outcome():
 
 
 @pytest.mark.parametrize("media_type", [MERGE_PATCH, STRATEGIC_PATCH])
-async def test_unknown_and_doubled_fields_of_patches(media_type):
+async def test_patch_field_validation_covers_unknown_and_duplicate_fields(media_type):
     patch = b'{"typo": 1, "data": {"k": "v", "k": "w"}}'
     async with Server() as server:
         await server.make()
@@ -162,7 +162,7 @@ async def test_unknown_and_doubled_fields_of_patches(media_type):
         assert (ignored.code, ignored.warnings) == (200, [])
 
 
-async def test_unknown_members_of_operations_count():
+async def test_field_validation_covers_unknown_members_of_json_patch_operations():
     operations = [{"op": "add", "path": "/data", "value": {"k": "v"}, "typo": 1}]
     async with Server() as server:
         await server.make()
@@ -170,7 +170,7 @@ async def test_unknown_members_of_operations_count():
         assert answer.warnings == ['json patch unknown field "[0].typo"']
 
 
-async def test_a_version_in_a_patch_is_a_precondition():
+async def test_resource_version_in_a_patch_is_a_precondition():
     async with Server() as server:
         old = (await server.make())["metadata"]["resourceVersion"]
         await server.merge(A, {"data": {"k": "v"}})
@@ -178,16 +178,16 @@ async def test_a_version_in_a_patch_is_a_precondition():
         assert (answer.code, answer.body["reason"]) == (409, "Conflict")
 
 
-async def test_a_dry_run_shows_the_outcome_at_the_old_version():
+async def test_patch_dry_run_returns_the_outcome_at_the_old_version():
     async with Server() as server:
-        made = await server.make(data={"k": "v"})
+        created = await server.make(data={"k": "v"})
         answer = await server.merge(A, {"data": {"k": "w"}}, query="dryRun=All")
         assert answer.body["data"] == {"k": "w"}
-        assert answer.body["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
-        assert (await server.call("GET", A)).body == made
+        assert answer.body["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
+        assert (await server.call("GET", A)).body == created
 
 
-async def test_force_is_only_for_applies():
+async def test_force_is_rejected_for_other_patches_than_apply():
     async with Server() as server:
         await server.make()
         assert causes(await server.merge(A, {}, query="force=false")) == [("FieldValueForbidden", "force")]
@@ -212,7 +212,7 @@ _operation = st.fixed_dictionaries(
 
 @given(patch=_tree, operations=st.lists(_operation, max_size=4))
 @settings(max_examples=120, deadline=None)
-async def test_no_patch_is_a_fault_of_the_server(patch, operations):
+async def test_no_patch_causes_a_server_error(patch, operations):
     async with Server() as server:
         await server.make(data={"k": "v"}, metadata={"labels": {"a": "b"}})
         merged = await server.call("PATCH", A, json.dumps(patch).encode(), media_type=MERGE_PATCH)
@@ -225,7 +225,7 @@ async def test_no_patch_is_a_fault_of_the_server(patch, operations):
         assert applied.code in (200, 201, 400, 422) or applied.body["message"].startswith("failed to create typed")
 
 
-async def test_an_event_written_as_the_other_groups_is_owned_no_more_by_who_wrote_it_as_the_first():
+async def test_event_written_through_the_other_group_changes_its_owner():
     async with Server() as server:
         path = "/apis/events.k8s.io/v1/namespaces/default/events"
         event = {

@@ -63,7 +63,7 @@ async def test_apply_to_does_not_change_the_stored_object(mechanism, raw):
 
 
 @pytest.mark.parametrize(("mechanism", "raw"), PATCHES)
-async def test_where_nothing_is_there_is_nothing_to_patch(mechanism, raw):
+async def test_patch_of_a_missing_object_is_not_found(mechanism, raw):
     async with Server() as server:
         assert Bench(server, mechanism).refused(raw, None)["message"] == 'configmaps "a" not found'
 
@@ -76,7 +76,7 @@ async def test_where_nothing_is_there_is_nothing_to_patch(mechanism, raw):
         (StrategicMergePatch, b'{"unknown":1}'),
     ],
 )
-async def test_unknown_fields_are_refused_or_warned_of_or_passed_over(mechanism, raw):
+async def test_field_validation_of_patches(mechanism, raw):
     async with Server() as server:
         status = Bench(server, mechanism, field_validation=STRICT).refused(raw)
         [cause] = status["details"]["causes"]
@@ -91,14 +91,14 @@ async def test_unknown_fields_are_refused_or_warned_of_or_passed_over(mechanism,
 
 
 @pytest.mark.parametrize("mechanism", [MergePatch, StrategicMergePatch])
-async def test_doubled_keys_of_a_patch_are_told(mechanism):
+async def test_duplicate_keys_of_a_patch_are_reported(mechanism):
     async with Server() as server:
         bench = Bench(server, mechanism)
         assert bench(b'{"data":{"k":"1","k":"2"}}')["data"] == {"k": "2"}
         assert bench.warnings == ['duplicate field "data.k"']
 
 
-async def test_what_a_patch_leads_to_must_be_of_the_kind():
+async def test_patched_object_must_be_of_the_kind():
     async with Server() as server:
         shown = Bench(server, MergePatch).refused(b'{"data":{"k":1}}')["details"]["causes"][0]["message"]
         assert shown.startswith('Invalid value: "{\\"kind\\":\\"ConfigMap\\"')
@@ -120,13 +120,13 @@ async def test_what_a_patch_leads_to_must_be_of_the_kind():
         ({"metadata": {"managedFields": ["x"]}}, "cannot restore struct from: string"),
     ],
 )
-async def test_of_a_strategic_patch_upstream_says_otherwise_what_does_not_fit(patch, why):
+async def test_strategic_patch_reports_type_errors_as_upstream(patch, why):
     async with Server() as server:
         status = Bench(server, StrategicMergePatch).refused(json.dumps(patch).encode())
         assert status["details"]["causes"][0]["message"].endswith(f'": {why}')
 
 
-async def test_a_strategic_patch_merges_lists_and_cannot_change_the_kind():
+async def test_strategic_patch_merges_lists_and_keeps_the_kind():
     async with Server() as server:
         bench = Bench(server, StrategicMergePatch)
         patched = bench(b'{"kind":"Pod","apiVersion":"v2","metadata":{"finalizers":["example.com/g"]}}')
@@ -149,7 +149,7 @@ async def test_a_strategic_patch_merges_lists_and_cannot_change_the_kind():
         (ApplyPatch, b""),
     ],
 )
-async def test_what_is_no_patch_is_refused(mechanism, raw):
+async def test_malformed_patches_are_rejected(mechanism, raw):
     async with Server() as server:
         assert Bench(server, mechanism, field_manager="me").refused(raw)["code"] == 400
 
@@ -157,22 +157,22 @@ async def test_what_is_no_patch_is_refused(mechanism, raw):
 CONFIG = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: {k: w}\n"
 
 
-async def test_an_apply_makes_what_is_missing():
+async def test_apply_patch_creates_a_missing_object():
     async with Server() as server:
-        made = Bench(server, ApplyPatch, field_manager="me")(CONFIG, None)
-        assert made["data"] == {"k": "w"}
-        [entry] = made["metadata"]["managedFields"]
+        created = Bench(server, ApplyPatch, field_manager="me")(CONFIG, None)
+        assert created["data"] == {"k": "w"}
+        [entry] = created["metadata"]["managedFields"]
         assert (entry["manager"], entry["operation"]) == ("me", "Apply")
 
 
-async def test_an_apply_takes_only_by_force_what_another_manager_set():
+async def test_apply_patch_takes_fields_of_another_manager_by_force_only():
     async with Server() as server:
         refused = Bench(server, ApplyPatch, field_manager="me").refused(CONFIG, OWNED)
         assert (refused["code"], refused["details"]["causes"][0]["field"]) == (409, ".data.k")
         assert Bench(server, ApplyPatch, field_manager="me", force=True)(CONFIG, OWNED)["data"] == {"k": "w"}
 
 
-async def test_an_apply_tells_doubled_keys():
+async def test_apply_patch_reports_duplicate_keys():
     async with Server() as server:
         raw = CONFIG.replace(b"{k: w}", b"{k: 1, k: w}")
         bench = Bench(server, ApplyPatch, field_manager="me")
@@ -181,7 +181,7 @@ async def test_an_apply_tells_doubled_keys():
         assert Bench(server, ApplyPatch, field_manager="me", field_validation=STRICT).refused(raw, None)["code"] == 400
 
 
-async def test_what_has_no_schema_is_not_applied():
+async def test_apply_patch_requires_a_schema():
     async with Server() as server:
         bench = Bench(server, ApplyPatch, field_manager="me")
         bench.scope.struct = None

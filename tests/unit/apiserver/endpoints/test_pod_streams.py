@@ -18,7 +18,7 @@ async def make_node(server: Server) -> None:
     )
 
 
-async def test_the_log_of_an_unscheduled_pod_is_nothing():
+async def test_log_of_an_unscheduled_pod_is_empty():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         response = await server.router(server.request("GET", f"{POD}/log"))
@@ -26,7 +26,7 @@ async def test_the_log_of_an_unscheduled_pod_is_nothing():
 
 
 @pytest.mark.parametrize("subresource", ["log", *STREAMS])
-async def test_no_pod_is_404(subresource):
+async def test_log_of_a_missing_pod_is_404(subresource):
     async with Server() as server:
         answer = await server.call("GET", f"{POD}/{subresource}")
         assert (answer.code, answer.body["message"]) == (404, 'pods "a" not found')
@@ -40,7 +40,7 @@ async def test_no_pod_is_404(subresource):
         ("", "a container name must be specified for pod a, choose one of: [i c d]"),
     ],
 )
-async def test_the_container_must_be_clear(subresource, query, why):
+async def test_streams_require_a_container_name_when_there_are_several(subresource, query, why):
     async with Server() as server:
         await server.make(PODS, spec=TWO)
         answer = await server.call("GET", f"{POD}/{subresource}", query=query)
@@ -48,7 +48,7 @@ async def test_the_container_must_be_clear(subresource, query, why):
 
 
 @pytest.mark.parametrize("container", ["c", "i"])
-async def test_the_log_of_any_container_may_be_asked_for(container):
+async def test_log_accepts_init_and_ephemeral_containers(container):
     async with Server() as server:
         await server.make(PODS, spec=TWO)
         response = await server.router(server.request("GET", f"{POD}/log", query=f"container={container}"))
@@ -63,7 +63,7 @@ async def test_the_log_of_any_container_may_be_asked_for(container):
         ("stream=Stdout", ["stream"]),
     ],
 )
-async def test_bad_log_options_are_422(query, fields):
+async def test_invalid_log_options_are_422(query, fields):
     async with Server() as server:
         answer = await server.call("GET", f"{POD}/log", query=query)
         assert (answer.code, answer.body["details"]["kind"]) == (422, "PodLogOptions")
@@ -72,7 +72,7 @@ async def test_bad_log_options_are_422(query, fields):
 
 @pytest.mark.parametrize("verb", ["GET", "POST"])
 @pytest.mark.parametrize("subresource", STREAMS)
-async def test_nothing_is_opened_to_an_unscheduled_pod(verb, subresource):
+async def test_exec_attach_and_port_forward_require_a_scheduled_pod(verb, subresource):
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         answer = await server.call(verb, f"{POD}/{subresource}")
@@ -80,7 +80,7 @@ async def test_nothing_is_opened_to_an_unscheduled_pod(verb, subresource):
 
 
 @pytest.mark.parametrize("subresource", ["log", *STREAMS])
-async def test_a_node_that_is_not_there_is_404(subresource):
+async def test_log_of_a_pod_on_a_missing_node_is_404(subresource):
     async with Server() as server:
         await server.make(PODS, spec=pod_spec(nodeName="n"))
         answer = await server.call("GET", f"{POD}/{subresource}")
@@ -95,7 +95,7 @@ async def test_a_node_that_is_not_there_is_404(subresource):
         ("portforward", "error dialing backend: h:10250"),
     ],
 )
-async def test_nodes_are_not_reached(subresource, why):
+async def test_streams_to_an_unreachable_node_are_500(subresource, why):
     async with Server() as server:
         await make_node(server)
         await server.make(PODS, spec=pod_spec(nodeName="n"))
@@ -104,7 +104,7 @@ async def test_nodes_are_not_reached(subresource, why):
         assert answer.body["message"].startswith(why)
 
 
-async def test_logs_can_only_be_read():
+async def test_log_supports_get_only():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         assert (await server.call("POST", f"{POD}/log")).code == 405

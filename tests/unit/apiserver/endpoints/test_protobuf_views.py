@@ -15,14 +15,14 @@ async def stored(world):
     return world.cache.snapshot()[0]
 
 
-async def test_whole_has_the_envelope_of_the_kind():
+async def test_object_has_the_envelope_of_the_kind():
     world = World()
     entry = await stored(world)
     tree = protobuf.decode_body(ProtobufView(world.served, Form(Media.PROTOBUF)).whole(entry))
     assert (tree["kind"], tree["apiVersion"], tree["data"]) == ("ConfigMap", "v1", {"k": "v"})
 
 
-async def test_an_entry_is_encoded_once_per_form():
+async def test_entry_is_encoded_once_per_form():
     world = World()
     entry = await stored(world)
     view = ProtobufView(world.served, Form(Media.PROTOBUF))
@@ -54,7 +54,7 @@ async def test_metadata_lists_of_both_versions():
         assert [item["metadata"]["name"] for item in tree["items"]] == ["a"]
 
 
-async def test_an_empty_list_is_a_list():
+async def test_empty_list_is_a_list():
     world = World()
     accept = f"{PROTOBUF};as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
     assert protobuf.decode_body(await body_of(await world.list(accept=accept)))["kind"] == "PartialObjectMetadataList"

@@ -25,12 +25,12 @@ REACHED = "error trying to reach service: {}: this control plane does not connec
         (":a:web", Destination("a", "web")),
     ],
 )
-def test_a_name_may_say_scheme_and_port(text, destination):
+def test_destination_has_scheme_name_and_port(text, destination):
     assert destination_of(text, "pod") == destination
 
 
 @pytest.mark.parametrize("text", ["", ":80", "ftp:a:80", "a:b:c:d", "http::80"])
-def test_other_names_are_400(text):
+def test_malformed_destinations_are_400(text):
     with pytest.raises(StatusError, match=f'invalid pod request "{text}"'):
         destination_of(text, "pod")
 
@@ -45,14 +45,14 @@ async def make_pod(server: Server, ip: str = "10.1.2.3", **container: object) ->
     [("a/proxy", "10.1.2.3:8080"), ("a:81/proxy/x/y", "10.1.2.3:81"), ("http:a:web/proxy/", "10.1.2.3:web")],
 )
 @pytest.mark.parametrize("verb", ["GET", "POST", "PUT", "PATCH", "DELETE"])
-async def test_a_pod_is_asked_at_its_port(verb, path, authority):
+async def test_pod_proxy_uses_the_container_port(verb, path, authority):
     async with Server() as server:
         await make_pod(server, ports=[{"containerPort": 8080}])
         answer = await server.call(verb, f"{PODS}/{path}", query="path=/")
         assert (answer.code, answer.body["message"]) == (503, REACHED.format(authority))
 
 
-async def test_a_pod_without_ports_is_asked_at_the_usual_one():
+async def test_pod_proxy_without_ports_uses_the_default_port_of_the_scheme():
     async with Server() as server:
         await make_pod(server, "fd00::1")
         assert (await server.call("GET", f"{PODS}/a/proxy/")).body["message"] == REACHED.format("[fd00::1]")
@@ -60,14 +60,14 @@ async def test_a_pod_without_ports_is_asked_at_the_usual_one():
 
 @pytest.mark.parametrize(("query", "location"), [("", f"{PODS}/a/proxy/"), ("a=b", f"{PODS}/a/proxy/?a=b")])
 @pytest.mark.parametrize("verb", ["GET", "HEAD"])
-async def test_a_page_without_a_path_is_the_root(verb, query, location):
+async def test_proxy_without_a_path_requests_the_root(verb, query, location):
     async with Server() as server:
         await make_pod(server)
         response = await server.router(server.request(verb, f"{PODS}/a/proxy", query=query))
         assert (response.code, response.headers) == (301, [(b"location", location.encode())])
 
 
-async def test_a_pod_without_an_address_is_400():
+async def test_pod_proxy_without_an_address_is_400():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         answer = await server.call("GET", f"{PODS}/a/proxy")
@@ -76,13 +76,13 @@ async def test_a_pod_without_an_address_is_400():
 
 
 @pytest.mark.parametrize("ip", ["127.0.0.1", "169.254.1.1", "224.0.0.1", "255.255.255.255", "0.0.0.0", "::1"])
-async def test_addresses_of_this_machine_and_of_many_are_not_asked(ip):
+async def test_pod_proxy_rejects_loopback_link_local_and_multicast_addresses(ip):
     async with Server() as server:
         await make_pod(server, ip)
         assert (await server.call("GET", f"{PODS}/a/proxy")).code == 400
 
 
-async def test_a_node_is_asked_at_its_kubelet_or_another_port():
+async def test_node_proxy_uses_the_kubelet_or_another_port():
     async with Server() as server:
         await server.make(NODES, status={"addresses": [{"type": "InternalIP", "address": "192.0.2.1"}]})
         for name, reached in (("a", "192.0.2.1:10250"), ("a:10250", "192.0.2.1:10250"), ("http:a:81", "192.0.2.1:81")):
@@ -95,7 +95,7 @@ async def test_a_node_is_asked_at_its_kubelet_or_another_port():
 @pytest.mark.parametrize(
     ("host", "message"), [("127.0.0.1", "address not allowed"), ("h..h", "lookup h..h: no such host")]
 )
-async def test_other_ports_of_a_node_that_is_this_machine_or_unknown_are_not_asked(host, message):
+async def test_node_proxy_rejects_other_ports_of_local_or_unknown_addresses(host, message):
     async with Server() as server:
         await server.make(NODES, status={"addresses": [{"type": "Hostname", "address": host}]})
         answer = await server.call("GET", f"{NODES}/a:81/proxy/")
@@ -119,7 +119,7 @@ async def make_endpoints(server: Server, *subsets: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("name", ["s:web", "s:80", "http:s:80"])
-async def test_a_service_is_asked_at_a_ready_endpoint(name):
+async def test_service_proxy_uses_a_ready_endpoint(name):
     async with Server(strategies=PLAIN) as server:
         await make_pod(server)
         await make_service(server)
@@ -129,7 +129,7 @@ async def test_a_service_is_asked_at_a_ready_endpoint(name):
 
 
 @pytest.mark.parametrize("name", ["s", "s:nope", "http:s:nope"])
-async def test_another_port_than_the_endpoints_have_is_503(name):
+async def test_service_proxy_to_an_unknown_port_is_503(name):
     async with Server(strategies=PLAIN) as server:
         await make_pod(server)
         await make_endpoints(server, subset())
@@ -141,7 +141,7 @@ async def test_another_port_than_the_endpoints_have_is_503(name):
     "addresses",
     [subset("notReadyAddresses"), subset(ip="10.9.9.9"), subset(namespace="other"), {"ports": [{"port": 1}]}],
 )
-async def test_only_ready_addresses_of_pods_are_asked(addresses):
+async def test_service_proxy_uses_ready_addresses_of_pods_only(addresses):
     async with Server(strategies=PLAIN) as server:
         await make_pod(server)
         await make_endpoints(server, {"addresses": [{"ip": "10.7.7.7"}], **addresses})
@@ -149,14 +149,14 @@ async def test_only_ready_addresses_of_pods_are_asked(addresses):
         assert (answer.code, answer.body["message"]) == (503, 'no endpoints available for service "s:web"')
 
 
-async def test_a_service_without_endpoints_is_404():
+async def test_service_proxy_without_endpoints_is_404():
     async with Server(strategies=PLAIN) as server:
         await make_service(server)
         answer = await server.call("GET", f"{SERVICES}/s:80/proxy")
         assert (answer.code, answer.body["message"]) == (404, 'services "s" not found')
 
 
-async def test_port_numbers_are_those_of_the_service():
+async def test_service_proxy_takes_port_numbers_of_the_service():
     async with Server(strategies=PLAIN) as server:
         await make_service(server)
         answer = await server.call("GET", f"{SERVICES}/s:81/proxy")

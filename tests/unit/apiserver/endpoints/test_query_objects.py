@@ -12,7 +12,7 @@ def read(kind: str, **query: list[str]) -> dict[str, object]:
     return tree
 
 
-def test_options_are_read_by_their_types():
+def test_query_parameters_are_decoded_by_field_type():
     assert read(
         "PodLogOptions",
         container=["c"],
@@ -31,7 +31,7 @@ def test_options_are_read_by_their_types():
     assert read("NodeProxyOptions", path=["/a"]) == {"path": "/a"}
 
 
-def test_empty_texts_and_times_say_nothing():
+def test_empty_strings_and_times_are_unset():
     assert read("PodLogOptions", container=[""], sinceTime=["null"], stream=[""]) == {}
 
 
@@ -43,7 +43,7 @@ def test_empty_texts_and_times_say_nothing():
         ("PodLogOptions", {"sinceTime": ["soon"]}, 'parsing time "soon" as'),
     ],
 )
-def test_what_is_no_number_and_no_time_is_400(kind, query, why):
+def test_invalid_numbers_and_times_are_400(kind, query, why):
     with pytest.raises(StatusError) as refused:
         read_query_object(kind, query)
     assert refused.value.code == 400

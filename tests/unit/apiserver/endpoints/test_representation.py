@@ -24,7 +24,7 @@ async def large(objects: int, size: int) -> World:
 
 
 @pytest.mark.parametrize(("objects", "size"), [(2, 70_000), (30, 10_000)])
-async def test_large_lists_are_compressed_for_who_accepts_it(objects, size):
+async def test_large_lists_are_compressed_when_accepted(objects, size):
     world = await large(objects, size)
     plain = await body_of(await world.list())
     response = await world.list(headers=GZIP)
@@ -32,21 +32,21 @@ async def test_large_lists_are_compressed_for_who_accepts_it(objects, size):
     assert gzip.decompress(await body_of(response)) == plain
 
 
-async def test_small_answers_are_not_compressed():
+async def test_small_responses_are_not_compressed():
     world = await large(2, 100)
     response = await world.list(headers=GZIP)
     assert response.headers == [(b"content-type", b"application/json")]
 
 
 @pytest.mark.parametrize("accept", ["application/yaml", TABLE])
-async def test_other_forms_are_compressed_likewise(accept):
+async def test_other_forms_are_compressed(accept):
     world = await large(300, 1000)
     response = await world.list(accept=accept, includeObject="Object", headers=GZIP)
     assert (b"content-encoding", b"gzip") in response.headers
     assert b"c299" in gzip.decompress(await body_of(response))
 
 
-async def test_a_large_object_is_compressed():
+async def test_large_object_is_compressed():
     world = await large(1, 200_000)
     entry = world.cache.get(f"{world.prefix}ns/c000") or (await world.cache.ready()) or world.cache.snapshot()[0]
     response = await render_object(world.served, request({}, headers=GZIP), entry, form=PLAIN, code=201)
@@ -66,7 +66,7 @@ async def test_large_object_takes_every_form():
     assert decode_yaml(response.body).tree == row["object"]
 
 
-async def test_trees_that_are_not_stored_take_every_form():
+async def test_computed_trees_take_every_form():
     world = World()
     tree = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "dry"}, "data": {"k": "v"}}
     plain = await render_object(world.served, request({}), tree, form=PLAIN)
@@ -86,7 +86,7 @@ async def test_yaml_has_the_same_content():
     assert decode_yaml(response.body).tree == plain
 
 
-async def test_metadata_may_be_had_in_protobuf():
+async def test_partial_metadata_in_protobuf():
     world = World()
     await world.put("a")
     await world.cache.ready()
@@ -96,7 +96,7 @@ async def test_metadata_may_be_had_in_protobuf():
     assert response.headers == [(b"content-type", b"application/vnd.kubernetes.protobuf")]
 
 
-async def test_trees_of_other_kinds_are_told_whole():
+async def test_trees_of_other_kinds_are_returned_whole():
     response = await render_tree(
         request({}), {"kind": "Status", "metadata": {}}, form=Form(shape=Shape.TABLE), code=200
     )
@@ -107,7 +107,7 @@ async def test_trees_of_other_kinds_are_told_whole():
     ("accept", "start"),
     [("", b'{"kind":"Status"'), ("text/html", b'{\n  "kind": "Status"'), ("application/yaml", b"apiVersion: v1\n")],
 )
-def test_a_refusal_takes_the_form_that_is_accepted(accept, start):
+def test_error_status_takes_the_accepted_form(accept, start):
     response = render_status(request({}, accept=accept), not_found("pods", "a"))
     assert response.code == 404
     assert response.body.startswith(start)

@@ -24,7 +24,7 @@ def _scope(server: Server, group: str, version: str, name: str, forbidden: str =
     )
 
 
-async def test_the_context_says_who_asks_when_and_as_whom():
+async def test_context_has_user_time_and_field_manager():
     async with Server() as server:
         scope = _scope(server, "", "v1", "configmaps")
         request = server.request("POST", "/api/v1/namespaces/n/configmaps")
@@ -35,7 +35,7 @@ async def test_the_context_says_who_asks_when_and_as_whom():
         assert request.warnings.texts == ["careful"]
 
 
-async def test_resources_without_namespaces_have_none_in_their_context():
+async def test_context_of_a_cluster_scoped_resource_has_no_namespace():
     async with Server() as server:
         scope = _scope(server, "", "v1", "namespaces")
         request = server.request("DELETE", "/api/v1/namespaces/n")
@@ -45,7 +45,7 @@ async def test_resources_without_namespaces_have_none_in_their_context():
         assert (attributes.operation, attributes.namespace, attributes.object) == (Operation.DELETE, "n", None)
 
 
-async def test_creating_by_an_update_takes_the_right_to_create():
+async def test_create_on_update_requires_the_create_permission():
     async with Server() as server:
         request = server.request("PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/a")
         _scope(server, "coordination.k8s.io", "v1", "leases").authorize_create(request)
@@ -55,7 +55,7 @@ async def test_creating_by_an_update_takes_the_right_to_create():
         assert 'cannot create resource "leases" in API group "coordination.k8s.io"' in caught.value.status["message"]
 
 
-async def test_what_is_shown_shares_nothing_with_what_is_stored():
+async def test_converted_tree_shares_nothing_with_the_stored_one():
     async with Server() as server:
         scope = _scope(server, "", "v1", "configmaps")
         old = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}, "data": {"k": "v"}}
@@ -65,7 +65,7 @@ async def test_what_is_shown_shares_nothing_with_what_is_stored():
         assert shown["data"] is not old["data"]
 
 
-async def test_versions_are_read_and_written_as_they_are():
+async def test_versions_are_converted_on_read_and_write():
     async with Server() as server:
         scaler = {
             "metadata": {"name": "a"},
@@ -94,7 +94,7 @@ async def test_versions_are_read_and_written_as_they_are():
             scope.versions.convert({"metadata": {}}, "autoscaling/v3")
 
 
-async def test_owners_are_told_in_the_version_that_they_wrote():
+async def test_managed_fields_have_the_version_of_their_writer():
     async with Server() as server:
         scaler = {
             "apiVersion": "autoscaling/v1",
@@ -112,7 +112,7 @@ async def test_owners_are_told_in_the_version_that_they_wrote():
         assert owners == [("one", "autoscaling/v1"), ("two", "autoscaling/v2")]
 
 
-async def test_events_are_one_in_two_groups():
+async def test_event_is_served_by_two_groups():
     async with Server() as server:
         event = {
             "metadata": {"name": "a"},
@@ -125,24 +125,26 @@ async def test_events_are_one_in_two_groups():
             "type": "Normal",
             "note": "n",
         }
-        made = await server.call("POST", EVENTS, event)
-        assert made.code == 201, made.body
+        response = await server.call("POST", EVENTS, event)
+        assert response.code == 201, response.body
         core = (await server.call("GET", "/api/v1/namespaces/default/events/a")).body
         assert (core["message"], core["involvedObject"]["name"]) == ("n", "p")
-        assert made.body["note"] == "n"
+        assert response.body["note"] == "n"
 
 
-async def test_lists_that_are_empty_and_left_out_when_written_are_not_stored():
+async def test_empty_lists_with_omitempty_are_not_stored():
     async with Server() as server:
         spec = deployment()
         spec["template"]["spec"]["volumes"] = []
-        made = await server.make("/apis/apps/v1/namespaces/default/deployments", spec=spec)
-        assert "volumes" not in made["spec"]["template"]["spec"]
+        created = await server.make("/apis/apps/v1/namespaces/default/deployments", spec=spec)
+        assert "volumes" not in created["spec"]["template"]["spec"]
 
 
-async def test_of_some_kinds_nobody_owns_fields(monkeypatch):
+async def test_some_kinds_have_no_managed_fields(monkeypatch):
     async with Server() as server:
         monkeypatch.setattr(type(server.registry.get("", "v1", "configmaps").strategy), "keeps_owners", False)
-        made = await server.make(metadata={"managedFields": [{"manager": "x", "operation": "Update"}]}, data={"a": "b"})
-        assert "managedFields" not in made["metadata"]
+        created = await server.make(
+            metadata={"managedFields": [{"manager": "x", "operation": "Update"}]}, data={"a": "b"}
+        )
+        assert "managedFields" not in created["metadata"]
         assert "managedFields" not in (await server.merge(f"{CONFIG_MAPS}/a", {"data": {"a": "c"}})).body["metadata"]

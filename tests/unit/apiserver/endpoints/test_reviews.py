@@ -30,7 +30,7 @@ def as_alice(server):
     return Loopback(server.core.app, headers={**server.core.client._headers, "impersonate-user": "alice"})
 
 
-async def test_a_denial_has_no_reason_and_a_grant_names_its_source(server):
+async def test_subject_access_review_reports_the_granting_binding(server):
     spec = {"user": "alice", "groups": ["system:authenticated"], "nonResourceAttributes": PATH}
     code, review = await ask(server, SAR, {"spec": spec})
     assert code == 201
@@ -89,13 +89,13 @@ async def test_a_denial_has_no_reason_and_a_grant_names_its_source(server):
         ),
     ],
 )
-async def test_a_question_must_make_sense(server, spec, fields):
+async def test_invalid_reviews_are_rejected(server, spec, fields):
     code, refused = await ask(server, SAR, {"spec": spec})
     assert code == 422
     assert [cause["field"] for cause in refused["details"]["causes"]] == fields
 
 
-async def test_metadata_is_refused(server):
+async def test_review_rejects_metadata(server):
     code, refused = await ask(
         server, SAR, {"metadata": {"name": "x"}, "spec": {"user": "u", "resourceAttributes": PODS}}
     )
@@ -103,14 +103,14 @@ async def test_metadata_is_refused(server):
 
 
 @pytest.mark.parametrize("name", ["fieldSelector", "labelSelector"])
-async def test_a_selector_that_cannot_be_read_is_told_in_the_answer(server, name):
+async def test_review_reports_an_unparseable_selector_in_its_status(server, name):
     attributes = {**PODS, name: {"rawSelector": "a in (("}}
     code, review = await ask(server, SAR, {"spec": {"user": "u", "resourceAttributes": attributes}})
     why = f"spec.resourceAttributes.{name} ignored due to parse error"
     assert (code, review["status"]) == (201, {"allowed": False, "evaluationError": why})
 
 
-async def test_a_local_question_is_about_its_namespace(server):
+async def test_local_review_is_bound_to_its_namespace(server):
     within = {"user": "u", "resourceAttributes": {**PODS, "namespace": "default"}}
     assert (await ask(server, LOCAL, {"spec": within}))[0] == 201
     for spec in ({"user": "u", "resourceAttributes": PODS}, {"user": "u", "nonResourceAttributes": PATH}):
@@ -119,7 +119,7 @@ async def test_a_local_question_is_about_its_namespace(server):
     assert (code, "must be empty except for namespace" in refused["message"]) == (422, True)
 
 
-async def test_everybody_may_ask_about_himself(server):
+async def test_self_subject_reviews_are_allowed_for_every_user(server):
     alice = as_alice(server)
     code, review = await ask(server, f"{AUTHZ}/selfsubjectaccessreviews", {"spec": {"resourceAttributes": PODS}}, alice)
     assert (code, review["status"]) == (201, {"allowed": False})
@@ -134,13 +134,13 @@ async def test_everybody_may_ask_about_himself(server):
     assert (await ask(server, SAR, {"spec": {"user": "u", "resourceAttributes": PODS}}, alice))[0] == 403
 
 
-async def test_an_unknown_token_is_told_in_the_answer_and_none_is_refused(server):
+async def test_token_review_reports_an_unknown_token_and_rejects_an_empty_one(server):
     code, review = await ask(server, f"{AUTHN}/tokenreviews", {"spec": {"token": "nonsense"}})
     assert (code, review["status"]) == (201, {"user": {}, "error": "invalid bearer token"})
     assert (await ask(server, f"{AUTHN}/tokenreviews", {"spec": {}}))[0] == 400
 
 
-async def test_the_servers_own_tokens_are_for_the_server_only(server):
+async def test_token_review_accepts_server_audience_only(server):
     token = server.core.client._headers["authorization"].removeprefix("Bearer ")
     _, review = await ask(server, f"{AUTHN}/tokenreviews", {"spec": {"token": token}})
     assert review["status"]["user"]["groups"] == ["system:masters", "system:authenticated"]
@@ -149,7 +149,7 @@ async def test_the_servers_own_tokens_are_for_the_server_only(server):
     assert "authenticated" not in review["status"]
 
 
-async def test_questions_are_not_kept(server):
+async def test_reviews_are_not_stored(server):
     assert (await server.request("GET", SAR)).code == 405
     assert (await server.request("GET", f"{SAR}/x")).code == 404
 
@@ -170,7 +170,7 @@ POSTED = {
 
 
 @pytest.mark.parametrize("path", POSTED)
-async def test_reviews_have_no_table_and_answer_with_their_metadata(server, path):
+async def test_reviews_have_no_table_form_but_partial_metadata(server, path):
     account = json.dumps({"metadata": {"name": "default"}}).encode()
     await server.request("POST", "/api/v1/namespaces/default/serviceaccounts", body=account)
     body = json.dumps({"spec": POSTED[path]}).encode()

@@ -27,13 +27,13 @@ ONE = "/api/v1/namespaces/default"
         "/api/v1/proxy/namespaces/default/pods/a",
     ],
 )
-async def test_what_is_not_served_is_a_404_status(path):
+async def test_unserved_path_is_a_404_status(path):
     async with Server() as server:
         answer = await server.call("GET", path)
         assert (answer.code, answer.body["reason"], answer.body["details"]) == (404, "NotFound", {})
 
 
-async def test_an_unknown_group_is_a_plain_404():
+async def test_unknown_group_is_a_plain_404():
     async with Server() as server:
         answer = await server.call("GET", "/apis/nothing.example.com/v1/things")
         assert (answer.code, answer.body) == (404, b"404 page not found\n")
@@ -60,32 +60,32 @@ async def test_an_unknown_group_is_a_plain_404():
         ("POST", "/api/v1/watch/namespaces/default/configmaps"),
     ],
 )
-async def test_a_verb_that_a_path_does_not_have_is_405(method, path):
+async def test_unsupported_verb_is_405(method, path):
     async with Server() as server:
         answer = await server.call(method, path)
         assert (answer.code, answer.body["reason"]) == (405, "MethodNotAllowed")
 
 
-async def test_a_subresource_of_nothing_is_400():
+async def test_subresource_without_a_name_is_400():
     async with Server() as server:
         answer = await server.call("GET", "/apis/apps/v1/namespaces/default/deployments//status")
         assert (answer.code, answer.body["message"]) == (400, "name must be provided")
 
 
-async def test_slashes_at_the_end_change_nothing():
+async def test_trailing_slashes_are_ignored():
     async with Server() as server:
         assert (await server.call("POST", f"{CONFIG_MAPS}/", {"metadata": {"name": "a"}})).code == 201
         assert (await server.call("GET", f"{CONFIG_MAPS}/a/")).code == 200
 
 
-async def test_a_namespace_and_what_lies_in_it_are_told_apart():
+async def test_namespace_and_namespaced_resource_paths_differ():
     async with Server() as server:
         assert (await server.call("GET", ONE)).body["kind"] == "Namespace"
         assert (await server.call("GET", f"{ONE}/status")).body["kind"] == "Namespace"
         assert (await server.call("GET", CONFIG_MAPS)).body["kind"] == "ConfigMapList"
 
 
-async def test_deprecated_versions_warn_with_every_answer():
+async def test_deprecated_versions_warn_with_every_response():
     async with Server() as server:
         answer = await server.call("GET", f"{ONE}/endpoints/none")
         assert (answer.code, answer.warnings) == (
@@ -94,7 +94,7 @@ async def test_deprecated_versions_warn_with_every_answer():
         )
 
 
-async def test_a_resource_that_goes_is_not_answered_any_more_and_its_successor_is():
+async def test_replaced_resource_is_served_by_its_successor():
     async with Server() as server:
         await server.make()
         served = server.registry.get("", "v1", "configmaps")
@@ -111,7 +111,7 @@ _segment = st.sampled_from(["api", "apis", "v1", "namespaces", "default", "confi
 
 @given(segments=st.lists(_segment, min_size=3, max_size=8), method=st.sampled_from(["GET", "POST", "PUT", "DELETE"]))
 @settings(max_examples=200, deadline=None)
-async def test_no_path_is_a_fault_of_the_server(segments, method):
+async def test_no_path_causes_a_server_error(segments, method):
     path = "/api/v1/" + "/".join(segments)
     async with Server() as server:
         answer = await server.call(method, path)
@@ -127,7 +127,7 @@ async def test_no_path_is_a_fault_of_the_server(segments, method):
         ("/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", "*rbac.Role"),
     ],
 )
-async def test_a_collection_is_no_object_and_the_refusal_names_upstreams_type(path, go_type):
+async def test_list_as_partial_object_metadata_is_406_with_upstreams_type(path, go_type):
     async with Server() as server:
         accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
         answer = await server.call("GET", path, headers={"accept": accept})

@@ -7,7 +7,7 @@ OBJECT = f"{DEPLOYMENTS}/a"
 SCALE = f"{OBJECT}/scale"
 
 
-async def test_a_scale_shows_replicas_and_selector_of_its_object():
+async def test_scale_has_replicas_and_selector_of_its_object():
     selector = {
         "matchLabels": {"x": "y"},
         "matchExpressions": [
@@ -16,16 +16,16 @@ async def test_a_scale_shows_replicas_and_selector_of_its_object():
         ],
     }
     async with Server() as server:
-        made = await server.make(DEPLOYMENTS, spec=deployment(replicas=2, selector=selector))
+        new_deployment = await server.make(DEPLOYMENTS, spec=deployment(replicas=2, selector=selector))
         scale = (await server.call("GET", SCALE)).body
         assert (scale["kind"], scale["apiVersion"]) == ("Scale", "autoscaling/v1")
         assert scale["spec"] == {"replicas": 2}
         assert scale["status"] == {"replicas": 0, "selector": "!w,x=y,z notin (b,c)"}
-        kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-        assert scale["metadata"] == {name: made["metadata"][name] for name in kept}
+        retained = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        assert scale["metadata"] == {name: new_deployment["metadata"][name] for name in retained}
 
 
-async def test_controllers_of_old_have_a_plain_map_as_selector():
+async def test_scale_of_a_replication_controller_has_a_map_selector():
     controllers = "/api/v1/namespaces/default/replicationcontrollers"
     spec = deployment(replicas=1, selector={"b": "c", "a": "b"})
     spec["template"]["metadata"]["labels"] = {"a": "b", "b": "c"}
@@ -43,23 +43,23 @@ async def test_controllers_of_old_have_a_plain_map_as_selector():
         (JSON_PATCH, [{"op": "replace", "path": "/spec/replicas", "value": 5}]),
     ],
 )
-async def test_each_way_to_patch_a_scale_changes_the_object(media_type, patch):
+async def test_every_patch_type_of_a_scale_changes_the_object(media_type, patch):
     async with Server() as server:
         await server.make(DEPLOYMENTS, spec=deployment(replicas=2))
         answer = await server.call("PATCH", SCALE, patch, media_type=media_type)
         assert (answer.code, answer.body["spec"]) == (200, {"replicas": 5})
-        found = (await server.call("GET", OBJECT)).body
-        assert (found["spec"]["replicas"], found["metadata"]["generation"]) == (5, 2)
+        response = (await server.call("GET", OBJECT)).body
+        assert (response["spec"]["replicas"], response["metadata"]["generation"]) == (5, 2)
 
 
-async def test_a_scale_without_replicas_means_none_and_leaves_them_out():
+async def test_scale_without_replicas_is_zero():
     async with Server() as server:
         await server.make(DEPLOYMENTS, spec=deployment(replicas=2))
         assert (await server.call("PUT", SCALE, {"metadata": {"name": "a"}})).body["spec"] == {}
         assert (await server.call("GET", OBJECT)).body["spec"]["replicas"] == 0
 
 
-async def test_a_scale_carries_the_version_of_its_object():
+async def test_scale_has_the_resource_version_of_its_object():
     async with Server() as server:
         old = (await server.make(DEPLOYMENTS, spec=deployment()))["metadata"]["resourceVersion"]
         await server.merge(SCALE, {"spec": {"replicas": 2}})
@@ -67,7 +67,7 @@ async def test_a_scale_carries_the_version_of_its_object():
         assert (answer.code, answer.body["details"]["kind"]) == (409, "deployments")
 
 
-async def test_what_a_scale_may_not_say():
+async def test_scale_validation():
     async with Server() as server:
         await server.make(DEPLOYMENTS, spec=deployment())
         assert causes(await server.merge(SCALE, {"spec": {"replicas": -1}})) == [("FieldValueInvalid", "spec.replicas")]
@@ -80,22 +80,22 @@ async def test_what_a_scale_may_not_say():
         assert (await server.call("PUT", SCALE, uid)).code == 409
 
 
-async def test_labels_are_not_the_business_of_a_scale():
+async def test_scale_update_ignores_labels():
     async with Server() as server:
         await server.make(DEPLOYMENTS, spec=deployment())
         await server.merge(SCALE, {"metadata": {"labels": {"n": "o"}}, "spec": {"replicas": 4}})
         assert "labels" not in (await server.call("GET", OBJECT)).body["metadata"]
 
 
-async def test_a_dry_run_of_a_scale_changes_nothing():
+async def test_scale_dry_run_stores_nothing():
     async with Server() as server:
-        made = await server.make(DEPLOYMENTS, spec=deployment(replicas=2))
+        new_deployment = await server.make(DEPLOYMENTS, spec=deployment(replicas=2))
         answer = await server.merge(SCALE, {"spec": {"replicas": 5}}, query="dryRun=All")
         assert answer.body["spec"] == {"replicas": 5}
-        assert (await server.call("GET", OBJECT)).body == made
+        assert (await server.call("GET", OBJECT)).body == new_deployment
 
 
-async def test_an_applied_scale_owns_the_replicas_of_the_object():
+async def test_applied_scale_owns_the_replicas_of_the_object():
     config = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": deployment(replicas=2)}
     scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 5}}
     async with Server() as server:
@@ -108,7 +108,7 @@ async def test_an_applied_scale_owns_the_replicas_of_the_object():
         assert 'conflict with "scaler" with subresource "scale"' in answer.body["message"]
 
 
-async def test_a_scale_of_nothing_is_404():
+async def test_scale_of_a_missing_object_is_404():
     async with Server() as server:
         assert (await server.call("GET", SCALE)).code == 404
         assert (await server.call("PUT", SCALE, {"metadata": {"name": "a"}})).code == 404

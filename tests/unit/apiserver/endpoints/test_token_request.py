@@ -40,12 +40,12 @@ def claims(token: str):
 
 
 async def add(server, kind, name, **more):
-    code, made = await post(server, f"{NAMESPACE}/{kind}", {"metadata": {"name": name}, **more})
-    assert code == 201, made
-    return made["metadata"]["uid"]
+    code, created = await post(server, f"{NAMESPACE}/{kind}", {"metadata": {"name": name}, **more})
+    assert code == 201, created
+    return created["metadata"]["uid"]
 
 
-async def test_a_token_lives_an_hour_and_is_for_this_server(server):
+async def test_token_defaults_to_one_hour_and_the_server_audience(server):
     code, request = await post(server, TOKEN, {"spec": {}})
     assert code == 201
     assert request["spec"] == {
@@ -80,12 +80,12 @@ async def test_a_token_lives_an_hour_and_is_for_this_server(server):
         ),
     ],
 )
-async def test_what_cannot_be_is_refused(server, tree, code, text):
+async def test_invalid_token_requests_are_rejected(server, tree, code, text):
     refused, status = await post(server, TOKEN, tree)
     assert (refused, text in status["message"]) == (code, True)
 
 
-async def test_the_account_has_to_be_there(server):
+async def test_token_request_for_a_missing_account_is_404(server):
     code, _ = await post(server, TOKEN.replace("robot", "nobody"), {"spec": {}})
     assert code == 404
 
@@ -98,7 +98,7 @@ async def test_token_request_with_the_uid_of_another_account_is_a_conflict(serve
     assert (await post(server, TOKEN, {"metadata": {"uid": uid}, "spec": {}}))[0] == 201
 
 
-async def test_a_token_is_bound_by_name_and_uid(server):
+async def test_token_is_bound_by_name_and_uid(server):
     uid = await add(server, "secrets", "s")
     ref = {"kind": "Secret", "apiVersion": "v1", "name": "s"}
     _, request = await post(server, TOKEN, {"spec": {"boundObjectRef": ref}})
@@ -107,7 +107,7 @@ async def test_a_token_is_bound_by_name_and_uid(server):
     assert code == 409
 
 
-async def test_a_pods_token_names_its_node_and_lives_longer_than_it_says(server):
+async def test_pod_token_has_its_node_and_an_extended_expiration(server):
     containers = [{"name": "c", "image": "i"}]
     await add(server, "pods", "p", spec={"serviceAccountName": "robot", "nodeName": "n", "containers": containers})
     ref = {"kind": "Pod", "apiVersion": "v1", "name": "p"}
@@ -124,7 +124,7 @@ async def test_a_pods_token_names_its_node_and_lives_longer_than_it_says(server)
     assert (code, "different serviceaccount name" in refused["message"]) == (400, True)
 
 
-async def test_a_token_may_be_bound_to_a_node(server):
+async def test_token_can_be_bound_to_a_node(server):
     _, node = await post(server, "/api/v1/nodes", {"metadata": {"name": "n"}})
     ref = {"kind": "Node", "apiVersion": "v1", "name": "n"}
     code, request = await post(server, TOKEN, {"spec": {"boundObjectRef": ref}})
@@ -132,7 +132,7 @@ async def test_a_token_may_be_bound_to_a_node(server):
     assert claims(request["status"]["token"])["kubernetes.io"]["node"]["uid"] == node["metadata"]["uid"]
 
 
-async def test_long_lives_are_cut_with_a_warning():
+async def test_long_expirations_are_shortened_with_a_warning():
     server = await start(service_account_max_token_expiration_seconds=3600.0)
     answer = await server.request("POST", TOKEN, body=b'{"spec":{"expirationSeconds":7200}}')
     assert "requested expiration of 7200 seconds shortened to 3600 seconds" in answer.header("warning")

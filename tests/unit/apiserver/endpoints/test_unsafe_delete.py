@@ -78,9 +78,9 @@ async def test_option_deletes_a_corrupt_object_whatever_its_finalizers(call):
     assert code == 200
     assert status["details"] == {"name": "bad", "kind": "configmaps"}
     assert (await call("GET", f"{MAPS}/bad"))[0] == 404
-    code, found = await call("GET", MAPS)
+    code, result = await call("GET", MAPS)
     assert code == 200
-    assert "good" in [item["metadata"]["name"] for item in found["items"]]
+    assert "good" in [item["metadata"]["name"] for item in result["items"]]
     assert (await call("DELETE", f"{MAPS}/bad?{OPTION}=true"))[0] == 404
 
 

@@ -8,27 +8,27 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 A = f"{CONFIG_MAPS}/a"
 
 
-async def test_a_put_replaces_the_whole_object_but_for_its_identity():
+async def test_update_replaces_the_object_except_its_identity():
     async with Server() as server:
-        made = await server.make(metadata={"labels": {"x": "y"}}, data={"k": "v"})
+        created = await server.make(metadata={"labels": {"x": "y"}}, data={"k": "v"})
         answer = await server.call("PUT", A, {"metadata": {"name": "a"}, "data": {"l": "w"}})
         assert answer.body["data"] == {"l": "w"}
         assert "labels" not in answer.body["metadata"]
-        assert answer.body["metadata"]["uid"] == made["metadata"]["uid"]
-        assert answer.body["metadata"]["creationTimestamp"] == made["metadata"]["creationTimestamp"]
+        assert answer.body["metadata"]["uid"] == created["metadata"]["uid"]
+        assert answer.body["metadata"]["creationTimestamp"] == created["metadata"]["creationTimestamp"]
 
 
-async def test_a_write_that_changes_nothing_keeps_the_version_and_makes_no_event():
+async def test_noop_update_keeps_the_version_and_emits_no_event():
     async with Server() as server:
-        made = await server.make(data={"k": "v", "l": "w"})
+        created = await server.make(data={"k": "v", "l": "w"})
         seen = await server.events("/registry/configmaps/")
         await server.clock.advance(10)
         answer = await server.call("PUT", A, {"data": {"l": "w", "k": "v"}, "metadata": {"name": "a"}})
-        assert (answer.code, answer.body) == (200, made)
+        assert (answer.code, answer.body) == (200, created)
         assert seen == []
 
 
-async def test_an_old_version_is_a_conflict_even_when_the_content_is_invalid():
+async def test_stale_resource_version_is_a_conflict_before_validation():
     async with Server() as server:
         old = (await server.make())["metadata"]["resourceVersion"]
         await server.merge(A, {"data": {"k": "v"}})
@@ -37,7 +37,7 @@ async def test_an_old_version_is_a_conflict_even_when_the_content_is_invalid():
         assert (answer.code, answer.body["details"]) == (409, {"name": "a", "kind": "configmaps"})
 
 
-async def test_a_version_that_is_no_number_is_a_500_as_upstream():
+async def test_update_with_an_invalid_resource_version_is_a_500():
     async with Server() as server:
         await server.make()
         answer = await server.call("PUT", A, {"metadata": {"name": "a", "resourceVersion": "x"}})
@@ -46,7 +46,7 @@ async def test_a_version_that_is_no_number_is_a_500_as_upstream():
         assert answer.body["message"].endswith("value out of range")
 
 
-async def test_kinds_that_need_a_version_say_so():
+async def test_some_kinds_require_a_resource_version_on_update():
     async with Server() as server:
         await server.make(LEASES, spec={"holderIdentity": "x"})
         answer = await server.call("PUT", f"{LEASES}/a", {"metadata": {"name": "a"}})
@@ -54,14 +54,14 @@ async def test_kinds_that_need_a_version_say_so():
         assert answer.body["details"]["kind"] == "leases"
 
 
-async def test_a_put_creates_kinds_that_allow_it_and_no_others():
+async def test_update_creates_objects_of_kinds_that_allow_it():
     async with Server() as server:
         body = {"metadata": {"name": "a", "resourceVersion": "12"}, "spec": {"holderIdentity": "x"}}
         assert (await server.call("PUT", f"{LEASES}/a", body)).code == 201
         assert (await server.call("PUT", A, {"metadata": {"name": "a"}, "data": {"x y": "z"}})).code == 404
 
 
-async def test_who_may_not_create_cannot_create_by_put():
+async def test_create_on_update_requires_the_create_permission():
     async with Server(forbidden_verb="create") as server:
         answer = await server.call("PUT", f"{LEASES}/a", {"metadata": {"name": "a"}})
         assert answer.code == 403
@@ -70,7 +70,7 @@ async def test_who_may_not_create_cannot_create_by_put():
         )
 
 
-async def test_a_uid_claims_one_object():
+async def test_update_with_another_uid_is_a_conflict():
     async with Server() as server:
         for path in (f"{LEASES}/a", A):
             answer = await server.call("PUT", path, {"metadata": {"name": "a", "uid": "other"}})
@@ -78,30 +78,30 @@ async def test_a_uid_claims_one_object():
         assert answer.body["message"].endswith("UID in precondition: other, UID in object meta: ")
 
 
-async def test_name_and_namespace_of_the_body_must_be_the_paths():
+async def test_update_rejects_a_name_or_namespace_other_than_that_of_the_path():
     async with Server() as server:
         await server.make()
         for metadata in ({"name": "b"}, {}, {"name": "a", "namespace": "other"}):
             assert (await server.call("PUT", A, {"metadata": metadata})).code == 400
 
 
-async def test_server_fields_are_put_back():
+async def test_update_restores_server_set_fields():
     async with Server() as server:
-        made = await server.make()
+        created = await server.make()
         metadata = {"name": "a", "creationTimestamp": None, "selfLink": "/x", "generation": 9}
         answer = await server.call("PUT", A, {"metadata": metadata})
-        assert answer.body == made
+        assert answer.body == created
 
 
-async def test_metadata_errors_on_update_come_once_more_for_each_repetition_of_the_kind():
+async def test_update_repeats_metadata_errors_as_upstream():
     async with Server() as server:
         await server.make()
-        kept = server.registry.stored("configmaps").strategy.metadata_checks_on_update
+        metadata_checks_on_update = server.registry.stored("configmaps").strategy.metadata_checks_on_update
         answer = await server.call("PUT", A, {"metadata": {"name": "a", "labels": {"a": "?"}}})
-        assert causes(answer) == [("FieldValueInvalid", "metadata.labels")] * (2 + sum(kept))
+        assert causes(answer) == [("FieldValueInvalid", "metadata.labels")] * (2 + sum(metadata_checks_on_update))
 
 
-async def test_a_terminating_object_gets_no_new_finalizer_and_cannot_be_brought_back():
+async def test_terminating_object_accepts_no_new_finalizer_and_stays_terminating():
     async with Server() as server:
         await server.make(metadata={"finalizers": ["example.com/one"]})
         deleted = (await server.call("DELETE", A)).body
@@ -111,7 +111,7 @@ async def test_a_terminating_object_gets_no_new_finalizer_and_cannot_be_brought_
         assert (await server.merge(A, cleared)).body == deleted
 
 
-async def test_the_update_that_takes_the_last_finalizer_removes_the_object_and_answers_with_it():
+async def test_update_without_the_last_finalizer_removes_and_returns_the_object():
     async with Server() as server:
         await server.make(metadata={"finalizers": ["example.com/one"]})
         marked = (await server.call("DELETE", A)).body
@@ -122,7 +122,7 @@ async def test_the_update_that_takes_the_last_finalizer_removes_the_object_and_a
         assert [key for key, _ in seen] == ["-/registry/configmaps/default/a"]
 
 
-async def test_a_dry_run_of_it_keeps_the_object():
+async def test_dry_run_without_the_last_finalizer_keeps_the_object():
     async with Server() as server:
         await server.make(metadata={"finalizers": ["example.com/one"]})
         await server.call("DELETE", A)
@@ -131,7 +131,7 @@ async def test_a_dry_run_of_it_keeps_the_object():
         assert (await server.call("GET", A)).body["metadata"]["finalizers"] == ["example.com/one"]
 
 
-async def test_the_generation_grows_with_the_spec_and_not_with_the_status():
+async def test_generation_increases_with_the_spec_only():
     path = f"{DEPLOYMENTS}/a"
     async with Server() as server:
         await server.make(DEPLOYMENTS, spec=deployment())
@@ -141,7 +141,7 @@ async def test_the_generation_grows_with_the_spec_and_not_with_the_status():
         assert (spec.body["metadata"]["generation"], spec.body["status"]["replicas"]) == (2, 1)
 
 
-async def test_a_status_has_its_own_owner_entry():
+async def test_status_update_has_its_own_managed_fields_entry():
     path = f"{DEPLOYMENTS}/a"
     async with Server() as server:
         await server.make(DEPLOYMENTS, spec=deployment())
@@ -150,38 +150,38 @@ async def test_a_status_has_its_own_owner_entry():
         assert owned["status"] == {"f:status": {"f:replicas": {}}}
 
 
-async def test_the_status_of_nothing_cannot_be_written():
+async def test_status_update_of_a_missing_object_is_404():
     async with Server() as server:
         for method, body in (("PUT", {"metadata": {"name": "a"}}), ("PATCH", {})):
             answer = await server.call(method, f"{DEPLOYMENTS}/a/status", body, media_type="application/json")
             assert answer.code in (404, 415)
 
 
-async def test_empty_owners_clear_them_and_null_does_not():
+async def test_empty_managed_fields_reset_them_and_null_does_not():
     async with Server() as server:
-        made = await server.make(data={"k": "v"})
-        kept = await server.merge(A, {"metadata": {"managedFields": None}})
-        assert kept.body == made
+        created = await server.make(data={"k": "v"})
+        retained = await server.merge(A, {"metadata": {"managedFields": None}})
+        assert retained.body == created
         body = {"metadata": {"name": "a", "managedFields": []}, "data": {"k": "v"}}
         assert "managedFields" not in (await server.call("PUT", A, body)).body["metadata"]
 
 
-async def test_of_concurrent_increments_none_is_lost():
+async def test_concurrent_increments_are_not_lost():
     async with Server() as server:
         await server.make(data={"count": "0"})
 
         async def increment() -> None:
             while True:
-                found = (await server.call("GET", A)).body
-                found["data"]["count"] = str(int(found["data"]["count"]) + 1)
-                if (await server.call("PUT", A, found)).code == 200:
+                response = (await server.call("GET", A)).body
+                response["data"]["count"] = str(int(response["data"]["count"]) + 1)
+                if (await server.call("PUT", A, response)).code == 200:
                     return
 
         await asyncio.gather(*(increment() for _ in range(40)))
         assert (await server.call("GET", A)).body["data"] == {"count": "40"}
 
 
-async def test_of_concurrent_unconditional_writes_all_succeed():
+async def test_concurrent_unconditional_updates_succeed():
     async with Server() as server:
         await server.make()
         answers = await asyncio.gather(*(server.merge(A, {"data": {f"k{n}": "v"}}) for n in range(50)))
@@ -189,7 +189,7 @@ async def test_of_concurrent_unconditional_writes_all_succeed():
         assert len((await server.call("GET", A)).body["data"]) == 50
 
 
-async def test_an_object_of_two_versions_is_one():
+async def test_object_is_served_in_both_versions():
     v1 = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
     v2 = v1.replace("/v1/", "/v2/")
     async with Server() as server:

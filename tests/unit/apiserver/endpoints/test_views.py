@@ -26,7 +26,7 @@ async def one(world: World):
     return world.cache.snapshot()[0]
 
 
-async def test_each_view_of_an_entry_is_the_view_of_its_tree():
+async def test_views_of_entries_equal_views_of_trees():
     world = World(PODS)
     entry = await one(world)
     tree = world.served.tree(entry)
@@ -40,7 +40,7 @@ async def test_each_view_of_an_entry_is_the_view_of_its_tree():
         assert json.loads(view.whole(entry)) == json.loads(view.whole_of(tree))
 
 
-async def test_a_list_asked_for_as_an_object_is_406():
+async def test_list_as_partial_object_metadata_is_406():
     world = World(PODS)
     for shape, is_list in ((Shape.METADATA, True), (Shape.METADATA_LIST, False)):
         with pytest.raises(StatusError) as refused:
@@ -48,7 +48,7 @@ async def test_a_list_asked_for_as_an_object_is_406():
         assert refused.value.code == 406
 
 
-async def test_bookmarks_hold_nothing_but_a_version_and_what_go_always_writes():
+async def test_bookmarks_have_the_version_and_fields_without_omitempty():
     tree = bookmark_tree(World(PODS).served, 7, ends_initial_events=True)
     assert tree == {
         "kind": "Pod",
@@ -67,7 +67,7 @@ async def test_bookmarks_hold_nothing_but_a_version_and_what_go_always_writes():
         (Shape.TABLE, "None", None),
     ],
 )
-def test_kinds_without_a_resource_have_tables_too(shape, include, shown):
+def test_kinds_without_a_resource_have_tables(shape, include, shown):
     scale = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "a", "resourceVersion": "3"}}
     raw = tree_bytes(scale, Form(shape=shape), columns=[Column("Name")], cells=["a"], include=include)
     table = json.loads(raw)
@@ -77,7 +77,7 @@ def test_kinds_without_a_resource_have_tables_too(shape, include, shown):
     assert (table["rows"][0]["object"] or {}).get("kind") == shown
 
 
-def test_kinds_without_a_resource_show_their_metadata():
+def test_kinds_without_a_resource_have_partial_metadata():
     scale = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "a"}, "spec": {}}
     raw = tree_bytes(scale, Form(shape=Shape.METADATA), columns=(), cells=[], include="")
     assert json.loads(raw) == {

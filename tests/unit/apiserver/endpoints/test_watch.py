@@ -14,7 +14,7 @@ END = {"k8s.io/initial-events-end": "true"}
 STATE = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
 
 
-async def test_without_a_version_the_present_state_comes_first_in_order_of_names():
+async def test_watch_without_resource_version_sends_the_state_in_key_order():
     world = World()
     await world.put("b")
     await world.put("a")
@@ -25,7 +25,7 @@ async def test_without_a_version_the_present_state_comes_first_in_order_of_names
     await watch.close()
 
 
-async def test_from_a_version_only_later_changes_come():
+async def test_watch_from_a_version_sends_later_changes_only():
     world = World()
     await world.cache.ready()
     await world.put("a")
@@ -37,7 +37,7 @@ async def test_from_a_version_only_later_changes_come():
     await watch.close()
 
 
-async def test_version_zero_is_the_present_state():
+async def test_watch_from_version_zero_sends_the_current_state():
     world = World()
     await world.put("a")
     watch = await world.watch(resourceVersion="0")
@@ -45,7 +45,7 @@ async def test_version_zero_is_the_present_state():
     await watch.close()
 
 
-async def test_objects_carry_kind_and_version():
+async def test_watch_events_have_type_meta():
     world = World()
     await world.put("a", data={"k": "v"})
     watch = await world.watch()
@@ -55,7 +55,7 @@ async def test_objects_carry_kind_and_version():
     await watch.close()
 
 
-async def test_a_deleted_object_shows_its_last_state_with_the_version_of_the_deletion():
+async def test_deleted_event_has_the_last_state_and_the_version_of_the_deletion():
     world = World()
     version = await world.put("a", data={"k": "v"})
     watch = await world.watch(resourceVersion=str(version))
@@ -67,7 +67,7 @@ async def test_a_deleted_object_shows_its_last_state_with_the_version_of_the_del
     await watch.close()
 
 
-async def test_with_a_selector_entering_is_added_and_leaving_is_deleted_in_the_last_matching_state():
+async def test_selector_turns_entering_into_added_and_leaving_into_deleted():
     world = World()
     version = await world.put("a", labels={"app": "y"})
     watch = await world.watch(resourceVersion=str(version), labelSelector="app=x")
@@ -85,7 +85,7 @@ async def test_with_a_selector_entering_is_added_and_leaving_is_deleted_in_the_l
     await watch.close()
 
 
-async def test_field_selectors_enter_and_leave_likewise():
+async def test_field_selector_turns_entering_into_added_and_leaving_into_deleted():
     world = World(PODS)
     version = await world.put("p", spec={})
     unscheduled = await world.watch(resourceVersion=str(version), fieldSelector="spec.nodeName=")
@@ -97,7 +97,7 @@ async def test_field_selectors_enter_and_leave_likewise():
     await on_node.close()
 
 
-async def test_a_namespace_sees_its_own_objects_only():
+async def test_watch_of_a_namespace_excludes_other_namespaces():
     world = World()
     watch = await world.watch("ns")
     everywhere = await world.watch("")
@@ -110,7 +110,7 @@ async def test_a_namespace_sees_its_own_objects_only():
     await everywhere.close()
 
 
-async def test_one_object_by_field_or_by_legacy_path():
+async def test_watch_of_one_object_by_field_or_legacy_path():
     world = World()
     by_field = await world.watch(fieldSelector="metadata.name=a", name="a")
     by_path = await world.watch(name="a")
@@ -124,7 +124,7 @@ async def test_one_object_by_field_or_by_legacy_path():
     await by_path.close()
 
 
-async def test_initial_events_end_with_their_bookmark():
+async def test_initial_events_end_with_the_annotated_bookmark():
     world = World()
     await world.put("a", labels={"app": "x"})
     await world.put("b", labels={"app": "y"})
@@ -138,7 +138,7 @@ async def test_initial_events_end_with_their_bookmark():
     await watch.close()
 
 
-async def test_initial_events_without_bookmarks_have_no_end():
+async def test_initial_events_without_bookmarks_have_no_end_marker():
     world = World()
     await world.put("a")
     watch = await world.watch(**STATE)
@@ -146,7 +146,7 @@ async def test_initial_events_without_bookmarks_have_no_end():
     await watch.close()
 
 
-async def test_no_initial_events_when_told_so():
+async def test_send_initial_events_false_omits_the_state():
     world = World()
     await world.put("a")
     watch = await world.watch(sendInitialEvents="false", resourceVersionMatch="NotOlderThan")
@@ -156,7 +156,7 @@ async def test_no_initial_events_when_told_so():
     await watch.close()
 
 
-async def test_initial_events_of_a_version_to_come_wait_and_then_fail():
+async def test_initial_events_at_a_future_version_wait_then_fail():
     world = World()
     watch = await world.watch(resourceVersion="99", **STATE)
     assert await watch.seen(after_seconds=2) == []
@@ -167,7 +167,7 @@ async def test_initial_events_of_a_version_to_come_wait_and_then_fail():
     assert watch.over
 
 
-async def test_a_plain_watch_from_the_future_is_silent_until_then():
+async def test_watch_from_a_future_version_is_silent_until_then():
     world = World()
     watch = await world.watch(resourceVersion="2")
     await world.put("a")
@@ -219,7 +219,7 @@ async def test_loss_of_the_stores_watch_alone_ends_watches_without_an_error():
     assert watch.over
 
 
-async def test_a_version_before_the_ring_is_an_error_event():
+async def test_watch_from_a_version_before_the_ring_gets_410():
     world = World(ring=ChangeRing(0, changes_max=4))
     await world.cache.ready()
     for number in range(10):
@@ -233,7 +233,7 @@ async def test_a_version_before_the_ring_is_an_error_event():
     assert watch.over
 
 
-async def test_a_watcher_that_does_not_read_is_told_so_and_no_other_is_hurt():
+async def test_slow_watcher_gets_410_without_affecting_others():
     world = World(ring=ChangeRing(0, changes_max=8))
     reader = await world.watch()
     waiter = await world.stream()
@@ -250,7 +250,7 @@ async def test_a_watcher_that_does_not_read_is_told_so_and_no_other_is_hurt():
     await reader.close()
 
 
-async def test_bookmarks_come_about_every_minute_and_shortly_before_the_end():
+async def test_bookmarks_are_sent_every_minute_and_before_the_end():
     world = World()
     version = await world.put("a")
     watch = await world.watch(resourceVersion=str(version), allowWatchBookmarks="true", timeoutSeconds="150")
@@ -265,14 +265,14 @@ async def test_bookmarks_come_about_every_minute_and_shortly_before_the_end():
     assert watch.over
 
 
-async def test_without_leave_no_bookmark_comes():
+async def test_bookmarks_are_sent_only_when_allowed():
     world = World()
     watch = await world.watch(timeoutSeconds="150")
     assert await watch.seen(after_seconds=151) == []
     assert watch.over
 
 
-async def test_a_watch_ends_by_itself_after_a_random_time():
+async def test_watch_ends_after_a_random_timeout():
     world = World(random=lambda: 0.25)
     watch = await world.watch()
     await watch.seen(after_seconds=1800 * 1.25 - 1)
@@ -281,7 +281,7 @@ async def test_a_watch_ends_by_itself_after_a_random_time():
     assert watch.over
 
 
-async def test_bookmarks_of_typed_kinds_show_what_go_always_writes():
+async def test_bookmarks_have_fields_without_omitempty():
     world = World(PODS)
     watch = await world.watch(allowWatchBookmarks="1", **STATE)
     (event,) = await watch.seen()
@@ -290,7 +290,7 @@ async def test_bookmarks_of_typed_kinds_show_what_go_always_writes():
     await watch.close()
 
 
-async def test_as_a_table_only_the_first_event_tells_the_columns():
+async def test_watch_as_table_has_columns_in_the_first_event_only():
     world = World(PODS)
     await world.put("a", spec={"nodeName": "n"})
     watch = await world.watch(accept=TABLE, allowWatchBookmarks="1", **STATE)
@@ -307,7 +307,7 @@ async def test_as_a_table_only_the_first_event_tells_the_columns():
     await watch.close()
 
 
-async def test_as_metadata_events_carry_metadata_only():
+async def test_watch_as_partial_metadata():
     world = World()
     await world.put("a", data={"k": "v"})
     watch = await world.watch(accept=METADATA)
@@ -318,7 +318,7 @@ async def test_as_metadata_events_carry_metadata_only():
     await watch.close()
 
 
-async def test_through_another_version_objects_are_converted():
+async def test_watch_in_another_version_converts_objects():
     world = World(from_storage=lambda tree: {**tree, "apiVersion": "v2", "data": {"converted": "yes"}})
     await world.put("a", data={"k": "v"})
     watch = await world.watch()
@@ -337,7 +337,7 @@ async def test_watches_end_when_the_cache_is_closed():
     assert watch.over
 
 
-async def test_changes_are_told_at_once_and_close_followers_together():
+async def test_first_change_is_sent_at_once_and_close_followers_together():
     world = World()
     watch = await world.watch()
     await watch.seen()
@@ -349,7 +349,7 @@ async def test_changes_are_told_at_once_and_close_followers_together():
     await watch.close()
 
 
-async def test_watchers_that_ask_alike_share_the_same_bytes():
+async def test_watchers_with_equal_options_share_encoded_events():
     world = World()
     await world.cache.ready()
     one, two = await world.stream(resourceVersion="1"), await world.stream(resourceVersion="1")
@@ -375,12 +375,12 @@ async def test_watchers_that_ask_alike_share_the_same_bytes():
         ({"continue": "x", **STATE}, 422),
     ],
 )
-async def test_what_cannot_be_is_refused_before_the_stream(query, code):
+async def test_invalid_watch_options_are_rejected_before_the_stream(query, code):
     status = await refusal(World().watch(**query))
     assert status["code"] == code
 
 
-async def test_yaml_has_no_stream():
+async def test_watch_as_yaml_is_rejected():
     status = await refusal(World().watch(accept="application/yaml"))
     assert status["code"] == 406
 
@@ -417,7 +417,7 @@ async def pushed(world: World) -> tuple[Pipe, Watch]:
     return pipe, watch
 
 
-async def test_what_comes_while_it_waits_is_pushed():
+async def test_change_is_pushed_to_a_waiting_watch():
     world = World()
     pipe, watch = await pushed(world)
     await world.put("a")
@@ -428,7 +428,7 @@ async def test_what_comes_while_it_waits_is_pushed():
     await watch.close()
 
 
-async def test_what_a_slow_client_does_not_take_goes_the_other_way_in_order():
+async def test_pushed_changes_stay_in_order_when_the_client_is_slow():
     world = World()
     pipe, watch = await pushed(world)
     pipe.is_full = True
@@ -469,7 +469,7 @@ async def test_paused_watch_gets_410_when_the_ring_has_moved_past_its_cursor():
     assert watch.over
 
 
-async def test_bookmarks_are_pushed_and_the_end_still_comes():
+async def test_pushed_watch_has_bookmarks_and_ends():
     world = World()
     pipe = Pipe()
     watch = await world.watch(allowWatchBookmarks="1", timeoutSeconds="70")
@@ -481,7 +481,7 @@ async def test_bookmarks_are_pushed_and_the_end_still_comes():
 
 
 @pytest.mark.interpreted
-async def test_a_pushed_watch_that_fails_ends_alone(monkeypatch):
+async def test_failure_of_a_pushed_watch_ends_only_that_watch(monkeypatch):
     world = World()
     _pipe, watch = await pushed(world)
     other = await world.watch()

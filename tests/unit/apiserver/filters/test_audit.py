@@ -60,15 +60,15 @@ def unknown(method="GET", path=PODS, *headers, body=b"") -> Request:
     async def receive():
         return {"type": "http.request", "body": body}
 
-    made = Request({"method": method, "path": path, "query_string": b"", "headers": list(headers)}, receive)
-    made.info, made.audit_id = parse(method, path), "id"
-    return made
+    new_request = Request({"method": method, "path": path, "query_string": b"", "headers": list(headers)}, receive)
+    new_request.info, new_request.audit_id = parse(method, path), "id"
+    return new_request
 
 
 def request(method="GET", path=PODS, *headers, body=b"") -> Request:
-    made = unknown(method, path, *headers, body=body)
-    made.user = UserInfo("alice")
-    return made
+    created = unknown(method, path, *headers, body=body)
+    created.user = UserInfo("alice")
+    return created
 
 
 async def run(recorder: Auditor, of: Request, outcome) -> Response:
@@ -168,7 +168,7 @@ async def test_oversized_stream_is_recorded_as_truncated():
     recorder = auditor()
     piece = b" " * (6 * 1024 * 1024)
     response = await run(recorder, request(), Response(200, stream=stream(piece, piece, piece, piece)))
-    assert len([each async for each in response.stream]) == 4
+    assert len([item async for item in response.stream]) == 4
     response.on_end()
     last = recorder.log.events[-1]
     assert ("responseObject" in last, last["annotations"]) == (False, {"audit.k8s.io/truncated": "true"})

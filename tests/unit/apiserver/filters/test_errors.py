@@ -12,9 +12,9 @@ from steersman.apiserver.http import Request, Response
 
 def request(accept: str = "") -> Request:
     headers = [(b"accept", accept.encode())] if accept else []
-    made = Request({"method": "GET", "path": "/x", "query_string": b"", "headers": headers}, receive=None)
-    made.audit_id = "audit-1"
-    return made
+    new_request = Request({"method": "GET", "path": "/x", "query_string": b"", "headers": headers}, receive=None)
+    new_request.audit_id = "audit-1"
+    return new_request
 
 
 async def answer(error: Exception, accept: str = "") -> Response:

@@ -14,10 +14,10 @@ PODS = "/api/v1/namespaces/a/pods"
 
 
 def request(method: str = "GET", path: str = PODS, *groups: str) -> Request:
-    made = Request({"method": method, "path": path, "query_string": b"", "headers": []}, receive=None)
-    made.info = parse(method, path)
-    made.user = UserInfo("alice", groups)
-    return made
+    new_request = Request({"method": method, "path": path, "query_string": b"", "headers": []}, receive=None)
+    new_request.info = parse(method, path)
+    new_request.user = UserInfo("alice", groups)
+    return new_request
 
 
 class Slow:

@@ -29,10 +29,10 @@ SCHEMA = {
 
 
 def request(user: str = "alice", method: str = "GET", path: str = PODS, *groups: str) -> Request:
-    made = Request({"method": method, "path": path, "query_string": b"", "headers": []}, receive=None)
-    made.info = parse(method, path)
-    made.user = UserInfo(user, groups or ("system:authenticated",))
-    return made
+    new_request = Request({"method": method, "path": path, "query_string": b"", "headers": []}, receive=None)
+    new_request.info = parse(method, path)
+    new_request.user = UserInfo(user, groups or ("system:authenticated",))
+    return new_request
 
 
 class Server:

@@ -11,16 +11,16 @@ from steersman.apiserver.http import Request, Response
 
 
 def request(method: str, path: str, query: bytes = b"") -> Request:
-    made = Request({"method": method, "path": path, "query_string": query, "headers": []}, receive=None)
-    made.info = parse(method, path)
-    return made
+    new_request = Request({"method": method, "path": path, "query_string": query, "headers": []}, receive=None)
+    new_request.info = parse(method, path)
+    return new_request
 
 
 def test_audit_ids_are_unique_and_look_like_uuids():
     ids = AuditIds(lambda count: b"\xff" * count)
-    made = [ids.next() for _ in range(1000)]
-    assert made[0] == b"ffffffff-ffff-4fff-bfff-000000000001"
-    assert len(set(made)) == 1000
+    created = [ids.next() for _ in range(1000)]
+    assert created[0] == b"ffffffff-ffff-4fff-bfff-000000000001"
+    assert len(set(created)) == 1000
 
 
 async def samples(metrics: RequestMetrics, name: str) -> dict[str, float]:

@@ -11,9 +11,9 @@ from steersman.apiserver.request import RequestInfo
 
 
 def request(query: bytes, verb: str = "list") -> Request:
-    made = Request({"method": "GET", "path": "/", "query_string": query, "headers": []}, receive=lambda: None)
-    made.info = RequestInfo(verb, "/")
-    return made
+    new_request = Request({"method": "GET", "path": "/", "query_string": query, "headers": []}, receive=lambda: None)
+    new_request.info = RequestInfo(verb, "/")
+    return new_request
 
 
 async def answer(_: Request) -> Response:

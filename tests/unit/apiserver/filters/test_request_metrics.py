@@ -39,17 +39,22 @@ async def test_durations_are_cumulative_in_buckets():
     series = metrics.series(pods(), "")
     for seconds in (0.001, 0.03, 100):
         metrics.count(series, 200, seconds)
-    found = {
+    by_name = {
         (name, dict(labels).get("le")): value
         for name, labels, value in await samples(metrics, "apiserver_request_duration_seconds")
     }
-    assert (found["_bucket", "0.005"], found["_bucket", "0.05"], found["_bucket", "60"], found["_bucket", "+Inf"]) == (
+    assert (
+        by_name["_bucket", "0.005"],
+        by_name["_bucket", "0.05"],
+        by_name["_bucket", "60"],
+        by_name["_bucket", "+Inf"],
+    ) == (
         1,
         2,
         2,
         3,
     )
-    assert found["_count", None] == 3
+    assert by_name["_count", None] == 3
 
 
 async def test_label_sets_are_bounded():

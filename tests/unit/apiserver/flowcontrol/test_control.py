@@ -17,11 +17,13 @@ def named(specs: dict) -> list[dict]:
 
 
 def control(schemas=None, levels=None) -> FlowControl:
-    made = FlowControl(seats=600, mandatory_schemas=named(FLOW_SCHEMAS), mandatory_levels=named(PRIORITY_LEVELS))
-    made.configure(
+    flow_control = FlowControl(
+        seats=600, mandatory_schemas=named(FLOW_SCHEMAS), mandatory_levels=named(PRIORITY_LEVELS)
+    )
+    flow_control.configure(
         flow_schemas() if schemas is None else schemas, priority_levels() if levels is None else levels, now=0.0
     )
-    return made
+    return flow_control
 
 
 @pytest.mark.parametrize(
@@ -49,24 +51,24 @@ def test_requests_are_classified_by_the_suggested_schemas(user, path, schema):
 def test_schemas_of_equal_precedence_match_by_name():
     rules = FLOW_SCHEMAS["catch-all"]["rules"]
     spec = {"matchingPrecedence": 7, "priorityLevelConfiguration": {"name": "exempt"}, "rules": rules}
-    made = control(named({"b": spec, "a": spec}))
-    assert made.classify(UserInfo("alice", (EVERYBODY,)), PODS).schema.name == "a"
+    flow_control = control(named({"b": spec, "a": spec}))
+    assert flow_control.classify(UserInfo("alice", (EVERYBODY,)), PODS).schema.name == "a"
 
 
 def test_dangling_schema_is_ignored():
     rules = FLOW_SCHEMAS["catch-all"]["rules"]
     spec = {"matchingPrecedence": 7, "priorityLevelConfiguration": {"name": "later"}, "rules": rules}
     alice = UserInfo("alice", (EVERYBODY,))
-    made = control(named({"a": spec}), [])
-    assert made.classify(alice, PODS).schema.name == "catch-all"
-    made.configure(named({"a": spec}), named({"later": {"type": "Limited"}}), now=1.0)
-    assert made.classify(alice, PODS).schema.name == "a"
+    flow_control = control(named({"a": spec}), [])
+    assert flow_control.classify(alice, PODS).schema.name == "catch-all"
+    flow_control.configure(named({"a": spec}), named({"later": {"type": "Limited"}}), now=1.0)
+    assert flow_control.classify(alice, PODS).schema.name == "a"
 
 
 def test_mandatory_objects_apply_without_stored_ones():
-    made = control([], [])
-    assert sorted(made.levels) == ["catch-all", "exempt"]
-    assert made.levels["catch-all"].limit == 600
+    flow_control = control([], [])
+    assert sorted(flow_control.levels) == ["catch-all", "exempt"]
+    assert flow_control.levels["catch-all"].limit == 600
 
 
 def test_headers_have_the_uids_of_schema_and_level():
@@ -78,13 +80,13 @@ def test_headers_have_the_uids_of_schema_and_level():
 
 
 def test_running_requests_and_counters_survive_reconfiguration():
-    made = control()
+    flow_control = control()
     alice = UserInfo("alice", (EVERYBODY,))
-    before = made.classify(alice, PODS)
+    before = flow_control.classify(alice, PODS)
     before.level.begin(3, 0.0)
     before.counts.dispatched = 5
-    made.configure(flow_schemas(), priority_levels(), now=1.0)
-    after = made.classify(alice, PODS)
+    flow_control.configure(flow_schemas(), priority_levels(), now=1.0)
+    after = flow_control.classify(alice, PODS)
     assert (after.level.in_use, after.counts.dispatched) == (3, 5)
 
 
@@ -95,23 +97,23 @@ def test_seats_of_the_suggested_levels_equal_upstreams():
 
 
 def test_busy_levels_borrow_from_idle_ones_and_give_back():
-    made = control()
-    low, leader = made.levels["workload-low"], made.levels["leader-election"]
-    default = made.levels["global-default"]
+    flow_control = control()
+    low, leader = flow_control.levels["workload-low"], flow_control.levels["leader-election"]
+    default = flow_control.levels["global-default"]
     default.begin(default.limit, 0.0)
-    made.adjust(10.0)
+    flow_control.adjust(10.0)
     assert default.limit > default.limits.nominal
     assert low.limit < low.limits.nominal
     assert leader.limit >= leader.limits.lower == leader.limits.nominal
-    assert sum(level.limit for level in made.levels.values()) <= 600 + len(made.levels)
+    assert sum(level.limit for level in flow_control.levels.values()) <= 600 + len(flow_control.levels)
     default.finish(default.in_use, 10.0)
     low.begin(245, 10.0)
-    made.adjust(20.0)
+    flow_control.adjust(20.0)
     assert low.limit >= low.limits.nominal
 
 
 def test_memoized_users_are_bounded():
-    made = control()
+    flow_control = control()
     for number in range(5000):
-        made.classify(UserInfo(f"user-{number}", (EVERYBODY,)), PODS)
-    assert len(made._candidates) <= 4096
+        flow_control.classify(UserInfo(f"user-{number}", (EVERYBODY,)), PODS)
+    assert len(flow_control._candidates) <= 4096

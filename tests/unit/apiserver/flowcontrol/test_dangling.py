@@ -15,7 +15,9 @@ def schema(**condition) -> dict:
 
 
 def plan(tree: dict, *levels: str) -> list[dict]:
-    return [each["status"]["conditions"][0] for each in plan_conditions([tree], levels, now_text=NOW)]
+    return [
+        plan_condition["status"]["conditions"][0] for plan_condition in plan_conditions([tree], levels, now_text=NOW)
+    ]
 
 
 def test_new_schema_gets_the_condition():
@@ -46,9 +48,9 @@ def test_current_condition_is_unchanged():
 
 def test_changed_message_keeps_the_transition_time():
     then = "2025-01-01T00:00:00Z"
-    found = schema(status="False", reason="Found", message="old", lastTransitionTime=then)
-    assert plan(found, "l")[0]["lastTransitionTime"] == then
-    assert plan(found)[0]["lastTransitionTime"] == NOW
+    result = schema(status="False", reason="Found", message="old", lastTransitionTime=then)
+    assert plan(result, "l")[0]["lastTransitionTime"] == then
+    assert plan(result)[0]["lastTransitionTime"] == NOW
 
 
 def test_only_the_status_is_applied():

@@ -50,8 +50,8 @@ def test_rule_matches_subjects(subject, matches):
     ],
 )
 def test_rule_matches_resources(rule, method, path, matches):
-    found = schema({"kind": "User", "user": {"name": "*"}}, resourceRules=[rule]).rules[0]
-    assert found.match(parse(method, path)) == matches
+    result = schema({"kind": "User", "user": {"name": "*"}}, resourceRules=[rule]).rules[0]
+    assert result.match(parse(method, path)) == matches
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,15 @@ def test_rule_matches_resources(rule, method, path, matches):
 )
 def test_rule_matches_paths(verbs, urls, path, matches):
     rules = [{"verbs": verbs, "nonResourceURLs": urls}]
-    found = schema({"kind": "User", "user": {"name": "*"}}, nonResourceRules=rules).rules[0]
-    assert found.match(parse("GET", path)) == matches
+    rule = schema({"kind": "User", "user": {"name": "*"}}, nonResourceRules=rules).rules[0]
+    assert rule.match(parse("GET", path)) == matches
 
 
 @pytest.mark.parametrize(("method", "flow"), [("ByUser", ACCOUNT.name), ("ByNamespace", "n"), (None, "")])
 def test_flow_distinguisher_follows_the_schema(method, flow):
     spec = {"distinguisherMethod": {"type": method}} if method else {}
-    found = FlowSchema({"metadata": {"name": "s"}, "spec": spec})
-    assert found.flow_of(ACCOUNT, parse("GET", "/api/v1/namespaces/n/pods")) == flow
+    flow_schema = FlowSchema({"metadata": {"name": "s"}, "spec": spec})
+    assert flow_schema.flow_of(ACCOUNT, parse("GET", "/api/v1/namespaces/n/pods")) == flow
 
 
 def test_precedence_defaults():

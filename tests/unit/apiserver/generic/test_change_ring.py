@@ -17,36 +17,36 @@ def filled(count: int, **bounds: int) -> ChangeRing:
     return ring
 
 
-def test_changes_keep_their_numbers_when_old_ones_go():
+def test_changes_keep_their_positions_when_older_ones_are_dropped():
     ring = filled(10, changes_max=8)
     assert ring.end == 10
     start = ring.after(7)
-    assert [each.revision for each in ring.read(start, 100)] == [8, 9, 10]
+    assert [item.revision for item in ring.read(start, 100)] == [8, 9, 10]
     assert ring.holds(start)
     assert not ring.holds(0)
 
 
-def test_the_floor_is_the_last_revision_lost():
+def test_floor_is_the_last_dropped_revision():
     ring = filled(10, changes_max=8)
     assert ring.floor == 2
-    assert [each.revision for each in ring.read(ring.after(2), 100)] == list(range(3, 11))
+    assert [item.revision for item in ring.read(ring.after(2), 100)] == list(range(3, 11))
 
 
-def test_bytes_are_bounded_too():
+def test_ring_is_bounded_by_bytes():
     ring = ChangeRing(0, bytes_max=100)
     for revision in range(1, 30):
         ring.append(change(revision, size=30))
     assert len(ring.read(ring.after(ring.floor), 100)) <= 4
 
 
-def test_one_change_larger_than_the_bound_goes_at_once():
+def test_change_larger_than_the_bound_is_dropped_at_once():
     ring = ChangeRing(0, bytes_max=100)
     ring.append(change(1, size=1000))
     assert ring.floor == 1
     assert ring.end == 1
 
 
-def test_undo_tells_the_state_before():
+def test_undo_returns_the_state_before():
     ring = ChangeRing(0)
     first = Entry("a", b"", 1)
     ring.append(Change(EventType.ADDED, first, None, 1))
@@ -59,11 +59,11 @@ def test_undo_tells_the_state_before():
     assert ring.undo(0) == {"a": None}
 
 
-def test_undo_of_what_is_lost_is_none():
+def test_undo_of_dropped_changes_is_none():
     assert filled(10, changes_max=8).undo(1) is None
 
 
-def test_after_clear_no_old_place_is_held():
+def test_clear_invalidates_cursors():
     ring = filled(3)
     end = ring.end
     ring.clear(50)

@@ -38,25 +38,25 @@ MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
         (1000 * YEAR, "292y"),
     ],
 )
-def test_a_duration_is_told_in_at_most_two_units(seconds: float, text: str):
+def test_duration_has_at_most_two_units(seconds: float, text: str):
     assert columns.human_duration(timedelta(seconds=seconds)) == text
 
 
-def test_an_age_counts_from_the_creation():
+def test_age_is_the_time_since_creation():
     obj = {"metadata": {"creationTimestamp": "2024-05-01T10:00:00Z"}}
     assert columns.age(obj, datetime(2024, 5, 1, 10, 0, 30, tzinfo=UTC)) == "30s"
 
 
-def test_an_age_without_a_time_is_unknown():
+def test_age_without_creation_time_is_unknown():
     assert columns.age({"metadata": {}}, datetime(2024, 5, 1, tzinfo=UTC)) == "<unknown>"
 
 
-def test_a_future_time_is_told_as_the_way_there():
+def test_until_returns_the_time_left():
     assert columns.until("2024-05-01T10:00:30Z", datetime(2024, 5, 1, 10, tzinfo=UTC)) == "30s"
 
 
 @pytest.mark.parametrize(("labels", "text"), [(None, "<none>"), ({}, "<none>"), ({"b": "2", "a": "1"}, "a=1,b=2")])
-def test_labels_come_in_order_of_their_keys(labels, text):
+def test_labels_are_sorted_by_key(labels, text):
     assert columns.labels_text(labels) == text
 
 
@@ -81,7 +81,7 @@ def test_labels_come_in_order_of_their_keys(labels, text):
         ({"matchExpressions": [{"key": "a", "operator": "Odd"}]}, "<error>"),
     ],
 )
-def test_a_selector_is_written_as_kubectl_takes_it(selector, text):
+def test_selector_text_is_accepted_by_kubectl(selector, text):
     assert columns.selector_text(selector) == text
 
 
@@ -90,7 +90,7 @@ def test_containers_are_joined_by_commas():
     assert (columns.container_names(spec), columns.container_images(spec)) == ("a,b", "x,y")
 
 
-def test_access_modes_come_once_and_in_customary_order():
+def test_access_modes_are_unique_and_in_upstreams_order():
     assert (
         columns.access_modes_text(["ReadWriteOncePod", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOnce"])
         == "RWO,RWX,RWOP"
@@ -98,7 +98,7 @@ def test_access_modes_come_once_and_in_customary_order():
 
 
 @pytest.mark.parametrize(("texts", "text"), [(["a", "b"], "a,b"), (["a", "b", "c", "d", "e"], "a,b,c + 2 more...")])
-def test_long_lists_are_cut_and_counted(texts, text):
+def test_long_lists_are_truncated_with_a_count(texts, text):
     assert columns.first_and_more(texts, 3) == text
 
 
@@ -116,5 +116,5 @@ def test_long_lists_are_cut_and_counted(texts, text):
         ({"metadata": {}}, ""),
     ],
 )
-def test_the_old_annotation_rules_over_the_storage_class(obj, name):
+def test_storage_class_annotation_takes_precedence(obj, name):
     assert columns.storage_class_of(obj) == name

@@ -7,7 +7,7 @@ import pytest
 from steersman.apiserver.generic.contention import Turns
 
 
-async def test_writers_of_one_key_come_one_after_the_other_in_order():
+async def test_writers_of_one_key_are_serialized_in_order():
     turns, log = Turns(), []
 
     async def write(number: int) -> None:
@@ -20,13 +20,13 @@ async def test_writers_of_one_key_come_one_after_the_other_in_order():
     assert log == [0, 0, 1, 1, 2, 2]
 
 
-async def test_writers_of_other_keys_do_not_wait():
+async def test_writers_of_different_keys_do_not_wait():
     turns = Turns()
     async with turns.turn("a"), asyncio.timeout(1), turns.turn("b"):
         assert len(turns) == 2
 
 
-async def test_nothing_is_kept_of_those_who_left():
+async def test_no_state_remains_after_the_last_writer():
     turns = Turns()
 
     async def fail() -> None:

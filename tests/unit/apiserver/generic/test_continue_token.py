@@ -17,18 +17,18 @@ segments = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_s
 
 
 @given(parts=st.lists(segments, min_size=1, max_size=2), revision=st.integers(-1, 2**62).filter(bool))
-def test_a_place_comes_back(parts, revision):
+def test_token_round_trips(parts, revision):
     start = "/".join(parts) + "\0"
     assert decode_continue(encode_continue(start, revision)) == Continue(start, revision)
 
 
-def test_the_form_is_that_of_kube_apiserver():
+def test_token_has_the_format_of_kube_apiserver():
     token = encode_continue("ns/a\0", 7)
     assert base64.urlsafe_b64decode(token + "==") == b'{"v":"meta.k8s.io/v1","rv":7,"start":"ns/a\\u0000"}'
 
 
 @given(token=st.text(max_size=60))
-def test_no_text_is_worse_than_400(token):
+def test_no_token_causes_a_server_error(token):
     try:
         decode_continue(token)
     except StatusError as error:
@@ -49,7 +49,7 @@ def test_no_text_is_worse_than_400(token):
         b'{"v":1,"rv":1,"start":"a"}',
     ],
 )
-def test_odd_tokens_are_400(raw):
+def test_malformed_tokens_are_400(raw):
     with pytest.raises(StatusError) as refused:
         decode_continue(base64.urlsafe_b64encode(raw).rstrip(b"=").decode())
     assert refused.value.code == 400

@@ -35,24 +35,24 @@ def entry(name, revision=1):
     return LAYOUT.entry_of(f"/screens/{name}", {"metadata": {"name": name}}, revision)
 
 
-async def test_shared_conversions_make_one_call_for_several_watches():
+async def test_shared_conversion_is_called_once_for_several_watches():
     converter = Renaming()
     shared = SharedConversions(converter)
     first, second = await asyncio.gather(shared.entries([entry("a"), entry("b")]), shared.entries([entry("b")]))
     assert converter.calls == [["a", "b"]]
-    assert ([each.name for each in first], second) == (["a", "b"], [first[1]])
+    assert ([item.name for item in first], second) == (["a", "b"], [first[1]])
     await shared.entries([entry("a", 2)])
     assert converter.calls[1:] == [["a"]]
 
 
-async def test_shared_conversions_repeat_what_failed():
+async def test_failed_shared_conversion_is_retried():
     converter = Renaming()
     shared = SharedConversions(converter)
     converter.is_down = True
     with pytest.raises(StatusError, match="down"):
         await shared.entries([entry("a")])
     converter.is_down = False
-    assert [each.tree()["converted"] for each in await shared.entries([entry("a")])] == [True]
+    assert [item.tree()["converted"] for item in await shared.entries([entry("a")])] == [True]
 
 
 class Served:
@@ -63,7 +63,7 @@ class Served:
 
 
 @pytest.mark.interpreted
-async def test_pending_versions_raise_until_the_conversion_was_made():
+async def test_pending_version_raises_until_it_is_converted():
     others = {version: Served(version, Renaming()) for version in ("example.com/v1", "example.com/v2")}
     versions = PendingVersions(others["example.com/v1"], others)
     with pytest.raises(UnknownVersionError):

@@ -47,11 +47,11 @@ def _plan(strategy: Strategy = PLAIN, *, options: DeleteOptions | None = None, *
     return plan_deletion(strategy, ctx, obj, options or DeleteOptions(), is_graceful=is_graceful(strategy))
 
 
-def test_what_nothing_holds_is_removed_at_once():
+def test_object_without_finalizers_and_grace_is_removed():
     assert _plan().step is Step.REMOVE
 
 
-def test_finalizers_hold_an_object_whose_generation_grows_once():
+def test_finalizers_keep_the_object_and_increase_its_generation_once():
     plan = _plan(finalizers=["example.com/f"], generation=3)
     assert plan.step is Step.MARK
     assert plan.marked["metadata"]["generation"] == 4
@@ -59,7 +59,7 @@ def test_finalizers_hold_an_object_whose_generation_grows_once():
     assert again.marked == plan.marked
 
 
-def test_a_marked_object_that_nothing_holds_any_more_is_removed():
+def test_terminating_object_without_finalizers_is_removed():
     stamp = "2026-01-01T00:00:00Z"
     assert _plan(deletionTimestamp=stamp, deletionGracePeriodSeconds=0).step is Step.REMOVE
 
@@ -78,37 +78,37 @@ def test_a_marked_object_that_nothing_holds_any_more_is_removed():
         (_Unsupported(), ["a/b"], {"propagation_policy": "Orphan"}, ["a/b"]),
     ],
 )
-def test_the_policy_decides_over_the_finalizers_and_these_over_the_kind(strategy, finalizers, options, expected):
+def test_finalizers_after_prefers_policy_then_finalizers_then_kind(strategy, finalizers, options, expected):
     assert finalizers_after(strategy, finalizers, DeleteOptions(**options)) == expected
 
 
-def test_a_policy_finalizer_that_goes_is_stored_before_the_object_goes():
+def test_removed_policy_finalizer_is_stored_before_the_removal():
     plan = _plan(finalizers=["orphan"], options=DeleteOptions(propagation_policy="Background"))
     assert plan.step is Step.MARK_AND_REMOVE
     assert "finalizers" not in plan.marked["metadata"]
 
 
 @given(first=st.integers(0, 100), second=st.none() | st.integers(-5, 100))
-def test_grace_is_only_ever_shortened(first, second):
+def test_grace_period_is_never_extended(first, second):
     marked = _plan(_Graceful(), options=DeleteOptions(grace_period_seconds=first)).marked["metadata"]
     plan = _plan(_Graceful(), options=DeleteOptions(grace_period_seconds=second), **marked)
     left = (plan.marked or {"metadata": marked})["metadata"]["deletionGracePeriodSeconds"]
     assert left <= first
 
 
-def test_no_grace_marks_and_removes():
+def test_zero_grace_marks_and_removes():
     plan = _plan(_Graceful(), options=DeleteOptions(grace_period_seconds=0), generation=1)
     assert plan.step is Step.MARK_AND_REMOVE
     assert plan.marked["metadata"]["generation"] == 2
 
 
-def test_planning_changes_nothing():
+def test_plan_does_not_change_its_input():
     metadata = {"finalizers": ["orphan", "a/b"], "generation": 1}
     _plan(_Graceful(), options=DeleteOptions(propagation_policy="Foreground"), **metadata)
     assert metadata == {"finalizers": ["orphan", "a/b"], "generation": 1}
 
 
-async def test_who_loses_a_race_plans_anew():
+async def test_deletion_is_planned_again_after_a_lost_race():
     async with Server() as server:
         await server.make()
         objects = server.registry.stored("configmaps").objects
@@ -124,7 +124,7 @@ async def test_who_loses_a_race_plans_anew():
         assert deleted.entry.tree()["metadata"]["finalizers"] == ["example.com/f"]
 
 
-async def test_what_another_removed_meanwhile_is_404():
+async def test_deletion_of_a_concurrently_removed_object_is_404():
     async with Server() as server:
         await server.make()
         objects = server.registry.stored("configmaps").objects
@@ -140,7 +140,7 @@ async def test_what_another_removed_meanwhile_is_404():
 ENTRIES = [Entry(f"/registry/configmaps/default/{number:03d}", b"", 1) for number in range(2 * AT_ONCE)]
 
 
-async def test_of_many_what_is_gone_already_is_no_failure():
+async def test_delete_each_ignores_removed_objects():
     tried = []
 
     async def delete_one(entry: Entry) -> None:
@@ -151,7 +151,7 @@ async def test_of_many_what_is_gone_already_is_no_failure():
     assert tried == ENTRIES
 
 
-async def test_of_many_a_failure_is_raised_when_what_was_under_way_has_ended():
+async def test_delete_each_raises_a_failure_after_pending_deletions_have_ended():
     tried = []
 
     async def delete_one(entry: Entry) -> None:

@@ -26,20 +26,20 @@ trees = st.fixed_dictionaries(
 )
 
 
-def test_the_version_is_spliced_in_first():
+def test_resource_version_is_spliced_in_first():
     entry = LAYOUT.entry("/registry/pods/ns/a", LAYOUT.encode(POD), 17)
     assert entry.raw.startswith(b'{"metadata":{"resourceVersion":"17","name":"a"')
     assert entry.revision == 17
     assert entry.name == "a"
 
 
-def test_stored_values_begin_with_kind_and_hold_no_version():
+def test_stored_value_begins_with_type_meta_and_has_no_resource_version():
     value = LAYOUT.encode({**POD, "metadata": {"resourceVersion": "3", "name": "a"}})
     assert value == b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":{"nodeName":"n"}}'
 
 
 @given(tree=trees, revision=st.integers(1, 10**12))
-def test_every_tree_comes_back_with_kind_and_version(tree, revision):
+def test_tree_round_trips_with_type_meta_and_resource_version(tree, revision):
     entry = LAYOUT.entry("k", LAYOUT.encode(tree), revision)
     metadata = {**tree["metadata"], "resourceVersion": str(revision)}
     assert LAYOUT.tree(entry) == {"kind": "Pod", "apiVersion": "v1", **tree, "metadata": metadata}
@@ -56,12 +56,12 @@ def test_every_tree_comes_back_with_kind_and_version(tree, revision):
         b'{"metadata":{"name":"a"}}',
     ],
 )
-def test_values_of_other_writers_are_put_in_order(value):
+def test_values_of_other_writers_are_reordered(value):
     entry = LAYOUT.entry("k", value, 5)
     assert entry.raw == b'{"metadata":{"resourceVersion":"5","name":"a"}}'
 
 
-def test_a_version_elsewhere_in_the_object_stays():
+def test_resource_version_outside_metadata_is_kept():
     event = {"metadata": {"name": "e"}, "involvedObject": {"resourceVersion": "3"}}
     entry = LAYOUT.entry("k", LAYOUT.encode(event), 5)
     assert entry.tree()["involvedObject"] == {"resourceVersion": "3"}
@@ -69,19 +69,19 @@ def test_a_version_elsewhere_in_the_object_stays():
 
 
 @pytest.mark.parametrize("value", [b"", b"k8s\x00\n\x05", b"[]", b"null", b'{"metadata":1}', b'{"spec":{}}', b"{"])
-def test_what_is_no_object_is_told(value):
+def test_value_that_is_no_object_is_reported(value):
     with pytest.raises(UnreadableValueError):
         LAYOUT.entry("k", value, 1)
 
 
-def test_a_deleted_object_gets_the_version_of_the_deletion():
+def test_deleted_entry_has_the_version_of_the_deletion():
     entry = LAYOUT.entry("k", LAYOUT.encode(POD), 9)
     assert entry.at(100).tree()["metadata"]["resourceVersion"] == "100"
     assert entry.at(100).tree()["spec"] == entry.tree()["spec"]
     assert entry.at(100).revision == 100
 
 
-def test_equal_labels_are_one_dict():
+def test_equal_labels_share_one_dict():
     one = LAYOUT.entry("k", LAYOUT.encode(POD), 1)
     two = LAYOUT.entry("l", LAYOUT.encode(POD), 2)
     assert one.labels == {"app": "x"}
@@ -89,11 +89,11 @@ def test_equal_labels_are_one_dict():
 
 
 @pytest.mark.parametrize("metadata", [{}, {"labels": None}, {"labels": {}}])
-def test_objects_without_labels_have_none(metadata):
+def test_entry_without_labels_has_empty_labels(metadata):
     assert LAYOUT.entry("k", LAYOUT.encode({"metadata": metadata}), 1).labels == {}
 
 
-def test_fields_are_worked_out_once():
+def test_field_values_are_computed_once():
     calls = []
     entry = LAYOUT.entry("k", LAYOUT.encode(POD), 1)
     labels = {"spec.nodeName": lambda tree: calls.append(1) or tree["spec"]["nodeName"]}
@@ -102,7 +102,7 @@ def test_fields_are_worked_out_once():
     assert calls == [1]
 
 
-def test_label_sets_and_field_values_that_are_kept_are_bounded_by_bytes():
+def test_caches_of_labels_and_field_values_are_bounded_by_bytes():
     for number in range(200):
         text = f"{number}{'x' * 100_000}"
         entry = Entry("/a", b'{"metadata":{"resourceVersion":"1","labels":{"a":"%b"}}}' % text.encode(), 1)

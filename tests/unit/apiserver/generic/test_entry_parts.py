@@ -11,11 +11,11 @@ from steersman.apiserver.generic.entry_parts import is_terminating, labels_of, l
         (b'{"metadata":{"name":"a","labels":null}}', {}),
     ],
 )
-def test_labels_are_read_where_they_lie(raw, labels):
+def test_labels_text_is_read_without_decoding(raw, labels):
     assert labels_of(labels_text(raw)) == labels
 
 
-def test_an_object_without_labels_has_no_text():
+def test_labels_text_of_an_object_without_labels_is_empty():
     assert labels_text(b'{"metadata":{"name":"a"}}') == b""
 
 
@@ -27,11 +27,11 @@ def test_an_object_without_labels_has_no_text():
         (b'{"data":{}}', ""),
     ],
 )
-def test_only_the_version_in_metadata_counts(value, version):
+def test_resource_version_is_read_from_metadata_only(value, version):
     assert version_of(value) == version
 
 
-def test_what_is_no_text_is_refused():
+def test_malformed_text_is_rejected():
     with pytest.raises(msgspec.DecodeError):
         version_of(b'{"metadata":{"resourceVersion":7}}')
 
@@ -63,7 +63,7 @@ def test_tree_in_parts_equals_the_tree_decoded_at_once():
     assert tree_in_parts(msgspec.json.encode(TREE)) == TREE
 
 
-def test_tree_in_parts_leaves_managed_fields_out_when_asked():
+def test_tree_in_parts_omits_managed_fields_on_request():
     tree = tree_in_parts(msgspec.json.encode(TREE), with_managed_fields=False)
     assert tree == {**TREE, "metadata": {"resourceVersion": "7", "name": "a"}}
 

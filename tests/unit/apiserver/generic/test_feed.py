@@ -33,7 +33,7 @@ def entry(app: str, revision: int) -> Entry:
         ("y", "y", None),
     ],
 )
-def test_entering_and_leaving(before, after, expected):
+def test_selected_objects_enter_as_added_and_leave_as_deleted(before, after, expected):
     selection = select(World().cache, labels=parse_label_selector("app=x"))
     previous = entry(before, 1) if before else None
     type_ = EventType.MODIFIED if before else EventType.ADDED
@@ -41,7 +41,7 @@ def test_entering_and_leaving(before, after, expected):
     assert (shown and shown[0]) == expected
 
 
-def test_what_leaves_shows_its_last_state_inside_with_the_version_of_the_change():
+def test_leaving_object_has_its_last_matching_state_and_the_new_version():
     selection = select(World().cache, labels=parse_label_selector("app=x"))
     shown = seen(selection, Change(EventType.MODIFIED, entry("y", 2), entry("x", 1), 2))
     assert shown is not None
@@ -50,17 +50,17 @@ def test_what_leaves_shows_its_last_state_inside_with_the_version_of_the_change(
 
 
 @pytest.mark.parametrize(("before", "expected"), [("x", "DELETED"), ("y", None)])
-def test_deletions_are_seen_by_those_who_saw_the_object(before, expected):
+def test_deletions_are_sent_to_feeds_that_selected_the_object(before, expected):
     selection = select(World().cache, labels=parse_label_selector("app=x"))
     previous = entry(before, 1)
     shown = seen(selection, Change(EventType.DELETED, previous.at(2), previous, 2))
     assert (shown and shown[0]) == expected
 
 
-async def test_one_range_is_joined_once():
+async def test_range_is_joined_once_for_all_readers():
     world = World()
     await world.cache.ready()
-    feed = Feed(world.cache, select(world.cache), whole=lambda each: HEAD + each.raw[1:], head=HEAD)
+    feed = Feed(world.cache, select(world.cache), whole=lambda item: HEAD + item.raw[1:], head=HEAD)
     start = world.cache.ring.end
     await world.put("a")
     await world.put("b")
@@ -71,21 +71,21 @@ async def test_one_range_is_joined_once():
     assert feed.read(end) == (b"", end)
 
 
-async def test_heads_and_whole_objects_make_the_same_frames():
+async def test_spliced_and_whole_frames_are_equal():
     world = World()
     await world.put("a")
     await world.cache.ready()
     selection = select(world.cache)
-    quick = Feed(world.cache, selection, whole=lambda each: b"", head=HEAD)
-    slow = Feed(world.cache, selection, whole=lambda each: HEAD + each.raw[1:], head=None)
+    quick = Feed(world.cache, selection, whole=lambda item: b"", head=HEAD)
+    slow = Feed(world.cache, selection, whole=lambda item: HEAD + item.raw[1:], head=None)
     (one,) = world.cache.snapshot()
     assert quick.frame(EventType.ADDED, one) == slow.frame(EventType.ADDED, one)
 
 
-async def test_a_long_range_is_read_in_parts():
+async def test_long_range_is_read_in_parts():
     world = World()
     await world.cache.ready()
-    feed = Feed(world.cache, select(world.cache), whole=lambda each: HEAD + each.raw[1:], head=HEAD)
+    feed = Feed(world.cache, select(world.cache), whole=lambda item: HEAD + item.raw[1:], head=HEAD)
     cursor = world.cache.ring.end
     for number in range(5):
         await world.put(f"c{number}", data={"k": "x" * 100_000})
@@ -97,12 +97,12 @@ async def test_a_long_range_is_read_in_parts():
     assert b"".join(parts).count(b"\n") == 5
 
 
-async def test_feeds_live_as_long_as_their_readers():
+async def test_feed_ends_with_its_last_reader():
     world = World()
     feeds: WeakValueDictionary = WeakValueDictionary()
 
     def make() -> Feed:
-        return Feed(world.cache, select(world.cache), whole=lambda each: b"", head=None)
+        return Feed(world.cache, select(world.cache), whole=lambda item: b"", head=None)
 
     one = shared_feed(feeds, ("all",), make)
     assert shared_feed(feeds, ("all",), make) is one

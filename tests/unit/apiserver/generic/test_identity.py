@@ -14,23 +14,23 @@ def test_uids_are_random_uuids():
     assert all(str(uuid.UUID(uid)) == uid for uid in drawn)
 
 
-def test_the_same_dice_give_the_same_objects():
+def test_equal_dice_generate_equal_identities():
     assert Identities(random.Random(1)).uid() == Identities(random.Random(1)).uid()
 
 
-def test_a_name_is_drawn_again_while_it_is_taken():
-    asked: list[str] = []
+def test_generated_name_is_drawn_again_while_it_exists():
+    requests: list[str] = []
 
     def taken(name: str) -> bool:
-        asked.append(name)
-        return len(asked) < 3
+        requests.append(name)
+        return len(requests) < 3
 
-    assert Identities(random.Random(1)).name("a-", taken=taken) == asked[2]
-    assert all(name.startswith("a-") and len(name) == 7 for name in asked)
+    assert Identities(random.Random(1)).name("a-", taken=taken) == requests[2]
+    assert all(name.startswith("a-") and len(name) == 7 for name in requests)
 
 
-def test_after_all_attempts_a_taken_name_is_left_to_the_store_to_refuse():
-    asked: list[str] = []
-    last = Identities(random.Random(1)).name("a-", taken=lambda name: not asked.append(name))
-    assert len(asked) == NAME_ATTEMPTS_MAX - 1
-    assert last not in asked
+def test_generated_name_that_exists_after_all_attempts_is_left_to_the_store():
+    requests: list[str] = []
+    last = Identities(random.Random(1)).name("a-", taken=lambda name: not requests.append(name))
+    assert len(requests) == NAME_ATTEMPTS_MAX - 1
+    assert last not in requests

@@ -19,7 +19,7 @@ async def test_objects_of_one_minute_share_a_lease():
         assert await lifetimes.lease_id() != first
 
 
-async def test_a_lease_holds_so_many_objects():
+async def test_lease_holds_a_bounded_number_of_objects():
     async with Server() as server:
         lifetimes = Lifetimes(server.store, server.clock, ttl_seconds=3600)
         held = {await lifetimes.lease_id() for _ in range(OBJECTS_MAX)}
@@ -27,7 +27,7 @@ async def test_a_lease_holds_so_many_objects():
         assert await lifetimes.lease_id() not in held
 
 
-async def test_a_lease_that_is_gone_is_not_used_again():
+async def test_expired_lease_is_not_reused():
     async with Server() as server:
         lifetimes = Lifetimes(server.store, server.clock, ttl_seconds=3600)
         first = await lifetimes.lease_id()
@@ -36,7 +36,7 @@ async def test_a_lease_that_is_gone_is_not_used_again():
 
 
 @pytest.mark.parametrize("path", [EVENTS, "/apis/events.k8s.io/v1/namespaces/default/events"])
-async def test_events_go_on_their_own(path):
+async def test_events_expire(path):
     async with Server(event_ttl_seconds=100) as server:
         await server.make(EVENTS, **EVENT)
         await server.clock.advance(90)
@@ -45,7 +45,7 @@ async def test_events_go_on_their_own(path):
         assert (await server.call("GET", f"{path}/a")).code == 404
 
 
-async def test_an_event_that_is_written_again_lives_on_from_then():
+async def test_updated_event_expires_later():
     async with Server(event_ttl_seconds=100) as server:
         await server.make(EVENTS, **EVENT)
         await server.clock.advance(90)

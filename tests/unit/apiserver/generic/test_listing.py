@@ -8,7 +8,7 @@ from steersman.apiserver.generic.listing import parse_version
 
 
 @pytest.mark.parametrize(("text", "expected"), [("", 0), ("0", 0), ("17", 17), (str(2**64 - 1), 2**64 - 1)])
-def test_versions_are_unsigned_numbers(text, expected):
+def test_resource_versions_are_unsigned_numbers(text, expected):
     assert parse_version(text) == expected
 
 
@@ -17,6 +17,6 @@ def test_versions_are_unsigned_numbers(text, expected):
     [("abc", "invalid syntax"), ("-1", "invalid syntax"), ("1.0", "invalid syntax"), ("٣", "invalid syntax")]
     + [(text, "value out of range") for text in (str(2**64), "9" * 5000)],
 )
-def test_anything_else_is_told_as_go_tells_it(text, why):
+def test_invalid_resource_version_has_the_error_of_go(text, why):
     with pytest.raises(ValueError, match=rf"strconv.ParseUint: parsing .*: {why}$"):
         parse_version(text)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
 
 
-def test_webhooks_see_what_was_said_and_nothing_else():
+def test_options_tree_has_set_fields_only():
     assert WriteOptions().tree("CreateOptions") == {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"}
     options = WriteOptions(dry_run=True, field_manager="m", field_validation="Strict")
     assert options.tree("UpdateOptions") == {
@@ -15,7 +15,7 @@ def test_webhooks_see_what_was_said_and_nothing_else():
     }
 
 
-def test_of_deletes_too():
+def test_delete_options_tree_has_set_fields_only():
     assert DeleteOptions().tree() == {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
     options = DeleteOptions(
         dry_run=True,
@@ -35,13 +35,13 @@ def test_of_deletes_too():
     assert DeleteOptions(orphan_dependents=False).tree()["orphanDependents"] is False
 
 
-def test_propagation_may_be_said_in_two_ways():
+def test_propagation_is_read_from_policy_or_orphan_dependents():
     assert not DeleteOptions().says_propagation
     assert DeleteOptions(propagation_policy="Background").says_propagation
     assert DeleteOptions(orphan_dependents=False).says_propagation
 
 
-def test_strictness():
+def test_field_validation_levels():
     assert WriteOptions(field_validation="Strict").strict
     assert WriteOptions(field_validation="Ignore").lenient
     default = WriteOptions()

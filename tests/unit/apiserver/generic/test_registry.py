@@ -14,7 +14,7 @@ WIDGETS = Resource(
 )
 
 
-async def test_resources_are_made_when_they_are_asked_for():
+async def test_resources_are_created_on_first_use():
     async with Server() as server:
         served = server.registry.get("apps", "v1", "deployments")
         assert served.resource.kind == "Deployment"
@@ -23,7 +23,7 @@ async def test_resources_are_made_when_they_are_asked_for():
 
 
 @pytest.mark.parametrize(("group", "version", "name"), [("apps", "v2", "deployments"), ("", "v1", "unheard")])
-async def test_what_is_not_there_is_none(group, version, name):
+async def test_get_returns_none_for_unknown_resources(group, version, name):
     async with Server() as server:
         assert server.registry.get(group, version, name) is None
         assert server.registry.resource(group, version, name) is None
@@ -31,20 +31,20 @@ async def test_what_is_not_there_is_none(group, version, name):
             server.registry.stored(f"{name}.{group}x")
 
 
-async def test_resources_are_found_by_kind():
+async def test_of_kind_returns_resources_by_kind():
     async with Server() as server:
         assert [r.name for r in server.registry.of_kind("apps/v1", "Deployment")] == ["deployments"]
         assert server.registry.of_kind("apps/v2", "Deployment") == []
 
 
-async def test_reviews_are_known_but_keep_nothing():
+async def test_reviews_are_resources_without_storage():
     async with Server() as server:
         key = ("authorization.k8s.io", "v1", "subjectaccessreviews")
         assert server.registry.get(*key) is None
         assert server.registry.resource(*key).kind == "SubjectAccessReview"
 
 
-async def test_versions_of_a_kind_share_what_is_stored():
+async def test_versions_of_a_kind_share_storage():
     async with Server() as server:
         one = server.registry.get("autoscaling", "v1", "horizontalpodautoscalers")
         two = server.registry.get("autoscaling", "v2", "horizontalpodautoscalers")
@@ -54,12 +54,14 @@ async def test_versions_of_a_kind_share_what_is_stored():
         assert siblings == {"autoscaling/v1": one, "autoscaling/v2": two}
 
 
-async def test_resources_come_and_go_and_who_listens_is_told():
+async def test_added_and_removed_resources_notify_listeners():
     async with Server() as server:
         notified: list[tuple[str, str, str]] = []
         server.registry.listeners.append(lambda *key: notified.append(key))
-        kept = server.registry.keep(WIDGETS, Strategy())
-        served = ServedResource(WIDGETS, storage=kept.objects, cache=kept.cache, strategy=kept.strategy, struct=None)
+        retained = server.registry.create_stored(WIDGETS, Strategy())
+        served = ServedResource(
+            WIDGETS, storage=retained.objects, cache=retained.cache, strategy=retained.strategy, struct=None
+        )
         server.registry.add(served)
         key = ("example.com", "v1", "widgets")
         assert server.registry.get(*key) is served
@@ -71,18 +73,20 @@ async def test_resources_come_and_go_and_who_listens_is_told():
         assert notified == [key, key, key]
 
 
-async def test_what_was_added_ends_with_the_registry():
+async def test_added_resources_are_closed_with_the_registry():
     async with Server() as server:
-        kept = server.registry.keep(WIDGETS, Strategy())
+        retained = server.registry.create_stored(WIDGETS, Strategy())
         server.registry.add(
-            ServedResource(WIDGETS, storage=kept.objects, cache=kept.cache, strategy=kept.strategy, struct=None)
+            ServedResource(
+                WIDGETS, storage=retained.objects, cache=retained.cache, strategy=retained.strategy, struct=None
+            )
         )
-        await kept.cache.ready()
+        await retained.cache.ready()
         server.registry.close()
-        assert kept.cache.closed
+        assert retained.cache.closed
 
 
-async def test_strategies_that_need_something_are_made_by_whoever_has_it():
+async def test_registered_factory_builds_the_strategy():
     class Special(Strategy):
         group_resource = "configmaps"
 
@@ -91,7 +95,7 @@ async def test_strategies_that_need_something_are_made_by_whoever_has_it():
         assert server.registry.get("", "v1", "configmaps").strategy is special
 
 
-async def test_watches_end_with_the_registry():
+async def test_close_ends_watches():
     async with Server() as server:
         await server.make()
         watching = asyncio.ensure_future(server.call("GET", CONFIG_MAPS, query="watch=true&resourceVersion=0"))

@@ -17,16 +17,16 @@ def put(value: str):
     return change
 
 
-async def test_what_is_rewritten_is_stored_as_it_is():
+async def test_rewrite_stores_the_result_unchanged():
     async with Server() as server:
-        made = await server.make(data={"k": "1"})
+        created = await server.make(data={"k": "1"})
         objects = server.registry.stored("configmaps").objects
         entry = await rewrite(objects, server.context(), "a", put("2"))
-        assert entry.tree()["metadata"] == {**made["metadata"], "resourceVersion": str(entry.revision)}
+        assert entry.tree()["metadata"] == {**created["metadata"], "resourceVersion": str(entry.revision)}
         assert objects.cache.get(KEY).tree()["data"] == {"k": "2"}
 
 
-async def test_a_dry_run_stores_nothing():
+async def test_rewrite_dry_run_stores_nothing():
     async with Server() as server:
         await server.make(data={"k": "1"})
         objects = server.registry.stored("configmaps").objects
@@ -36,7 +36,7 @@ async def test_a_dry_run_stores_nothing():
 
 
 @pytest.mark.interpreted
-async def test_a_lost_race_is_run_again_on_what_the_other_left():
+async def test_rewrite_is_repeated_after_a_lost_race():
     async with Server() as server:
         await server.make(data={"k": ""})
         objects = server.registry.stored("configmaps").objects
@@ -60,7 +60,7 @@ async def test_a_lost_race_is_run_again_on_what_the_other_left():
         assert objects.cache.get(KEY).tree()["data"] == {"k": "xx"}
 
 
-async def test_nothing_there_is_404():
+async def test_rewrite_of_a_missing_object_is_404():
     async with Server() as server:
         objects = server.registry.stored("configmaps").objects
         with pytest.raises(StatusError) as refused:
@@ -79,7 +79,7 @@ async def test_rewrite_changes_what_another_server_has_just_written():
         assert (entry.tree()["data"], entry.tree()["immutable"]) == ({"k": "2"}, False)
 
 
-async def test_what_the_change_refuses_is_refused():
+async def test_rewrite_raises_the_error_of_its_function():
     async with Server() as server:
         await server.make(data={"k": "1"})
         objects = server.registry.stored("configmaps").objects

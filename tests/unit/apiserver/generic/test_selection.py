@@ -41,22 +41,22 @@ def ask(world: World, namespace: str = "", *, labels: str = "", fields: str = ""
         ("", "metadata.namespace!=ns2,metadata.name=a", ["ns/a"]),
     ],
 )
-async def test_all_conditions_must_hold(labels, fields, expected):
+async def test_selection_requires_all_conditions(labels, fields, expected):
     world = await pods()
     selection = ask(world, labels=labels, fields=fields)
-    found = selection.of(world.cache.snapshot(selection.scope))
-    assert [entry.key.removeprefix(world.prefix) for entry in found] == expected
-    assert all(selection.matches(entry) for entry in found)
+    result = selection.of(world.cache.snapshot(selection.scope))
+    assert [entry.key.removeprefix(world.prefix) for entry in result] == expected
+    assert all(selection.matches(entry) for entry in result)
 
 
-async def test_a_selected_namespace_narrows_the_keys_looked_at_but_not_the_base_of_pages():
+async def test_selected_namespace_narrows_the_scope_but_not_the_base_of_pages():
     world = await pods()
     selection = ask(world, fields="metadata.namespace=ns2")
     assert selection.scope == f"{world.prefix}ns2/"
     assert selection.base == world.prefix
 
 
-async def test_a_name_in_a_namespace_is_one_key():
+async def test_name_and_namespace_select_one_key():
     world = await pods()
     selection = ask(world, "ns", fields="metadata.name=a")
     assert selection.is_single
@@ -65,14 +65,14 @@ async def test_a_name_in_a_namespace_is_one_key():
     assert not selection.covers(f"{world.prefix}ns/ab")
 
 
-async def test_equal_questions_are_told_as_equal():
+async def test_equal_selections_have_equal_identities():
     world = await pods()
     assert ask(world, labels="a=b,c").identity == ask(world, labels=" c , a = b ").identity
     assert ask(world, labels="a=b").identity != ask(world, labels="a=c").identity
     assert ask(world, "ns").identity != ask(world, "ns2").identity
 
 
-async def test_without_selectors_all_are_taken():
+async def test_selection_without_selectors_takes_all():
     world = await pods()
     assert ask(world, "ns").takes_all
     assert not ask(world, labels="a").takes_all

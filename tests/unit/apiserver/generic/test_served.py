@@ -9,7 +9,7 @@ from tests.unit.apiserver.reading import World
 
 
 @pytest.mark.parametrize("from_storage", [None, lambda tree: {**tree, "apiVersion": "v2", "data": {"new": "form"}}])
-async def test_bytes_and_trees_are_the_same_object(from_storage):
+async def test_encoded_bytes_and_tree_are_the_same_object(from_storage):
     world = World(from_storage=from_storage)
     await world.put("a", data={"old": "form"})
     await world.cache.ready()
@@ -17,6 +17,6 @@ async def test_bytes_and_trees_are_the_same_object(from_storage):
     assert json.loads(world.served.object_bytes(entry)) == world.served.tree(entry)
 
 
-async def test_lists_are_named_after_the_kind_unless_told_otherwise():
+async def test_list_kind_defaults_to_kind_and_list():
     assert World().served.list_kind == "ConfigMapList"
     assert World(list_kind="Maps").served.list_kind == "Maps"

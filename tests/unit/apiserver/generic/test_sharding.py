@@ -22,12 +22,12 @@ def entry(uid: str, namespace: str = "ns"):
 @pytest.mark.parametrize(
     ("text", "expected"), [("", 0xCBF29CE484222325), ("a", 0xAF63DC4C8601EC8C), ("foobar", 0x85944171F73967E8)]
 )
-def test_the_hash_is_fnv_1a(text, expected):
+def test_hash_is_fnv_1a(text, expected):
     assert fnv1a(text) == expected
 
 
 @given(uid=st.text(max_size=40), parts=st.integers(1, 16))
-def test_each_object_is_in_exactly_one_of_equal_shares(uid, parts):
+def test_each_object_is_in_exactly_one_shard(uid, parts):
     bounds = [(1 << 64) * part // parts for part in range(parts + 1)]
     tests = [
         parse_shard_selector(f"shardRange(object.metadata.uid, '{start:#x}', '{end:#x}')")
@@ -36,7 +36,7 @@ def test_each_object_is_in_exactly_one_of_equal_shares(uid, parts):
     assert sum(test(entry(uid.encode(errors="ignore").decode())) for test in tests) == 1
 
 
-def test_ranges_may_be_joined():
+def test_shard_ranges_can_be_joined():
     whole = parse_shard_selector(
         "shardRange(object.metadata.namespace, '0x0', '0x8000000000000000') || "
         "shardRange(object.metadata.namespace,'0x8000000000000000','0x10000000000000000')"
@@ -59,7 +59,7 @@ def test_ranges_may_be_joined():
         " || ".join(["shardRange(object.metadata.uid, '0x0', '0x1')"] * 100),
     ],
 )
-def test_what_is_no_selector_is_400(text):
+def test_invalid_shard_selectors_are_400(text):
     with pytest.raises(StatusError) as refused:
         parse_shard_selector(text)
     assert refused.value.code == 400

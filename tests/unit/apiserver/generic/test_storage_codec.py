@@ -83,7 +83,7 @@ def test_entry_of_a_value_that_this_process_encoded_is_decoded_again_to_the_same
     assert recent.raw == decoded.raw
 
 
-def test_entry_is_stale_when_the_store_says_so():
+def test_entry_is_stale_when_marked_by_the_store():
     layout = layout_of("ConfigMap", "v1")
     assert isinstance(layout.entry(KEY, layout.stored(CONFIG_MAP), 5, is_stale=True), StaleEntry)
 

@@ -36,14 +36,14 @@ async def test_values_are_stored_as_an_api_server_writes_them():
         assert b"resourceVersion" not in kv.value
 
 
-async def test_a_watch_can_start_at_the_version_of_the_very_first_write():
+async def test_watch_can_start_at_the_version_of_the_first_write():
     async with Server() as server:
         objects = server.registry.stored("configmaps").objects
         entry = await objects.create(server.context(), _tree())
         assert objects.cache.ring.floor < entry.revision
 
 
-async def test_an_update_that_lost_a_race_is_made_again_on_what_the_winner_left():
+async def test_update_is_repeated_on_the_winner_after_a_lost_race():
     async with Server() as server:
         objects = server.registry.stored("configmaps").objects
         ctx = server.context()
@@ -61,7 +61,7 @@ async def test_an_update_that_lost_a_race_is_made_again_on_what_the_winner_left(
         assert seen == [None, {"winner": "x"}]
 
 
-async def test_an_update_of_what_was_deleted_meanwhile_is_404():
+async def test_update_of_a_concurrently_deleted_object_is_404():
     async with Server() as server:
         objects = server.registry.stored("configmaps").objects
         ctx = server.context()
@@ -76,7 +76,7 @@ async def test_an_update_of_what_was_deleted_meanwhile_is_404():
         assert caught.value.code == 404
 
 
-async def test_many_writers_of_one_object_lose_nothing_and_leave_no_queue():
+async def test_concurrent_writers_of_one_object_lose_no_update_and_leave_no_queue():
     async with Server() as server:
         objects = server.registry.stored("configmaps").objects
         ctx = server.context()
@@ -140,7 +140,7 @@ class _Numbered(Strategy):
         return [Put("/numbers/free", obj["data"]["number"].encode())]
 
 
-async def test_extra_ops_are_written_with_the_object_and_made_again_when_one_conflicts():
+async def test_extra_ops_are_written_with_the_object_and_rebuilt_on_conflict():
     async with Server() as server:
         strategy = _Numbered(server.store)
         server.registry._kinds._strategies["configmaps"] = lambda: strategy
@@ -152,7 +152,7 @@ async def test_extra_ops_are_written_with_the_object_and_made_again_when_one_con
         assert (kv.value, kv.mod_revision) == (b"3", entry.revision - 1)
 
 
-async def test_a_dry_run_shows_what_would_be_allocated_and_takes_nothing():
+async def test_dry_run_returns_allocations_and_stores_nothing():
     async with Server() as server:
         server.registry._kinds._strategies["configmaps"] = lambda: _Numbered(server.store)
         objects = server.registry.stored("configmaps").objects
@@ -161,17 +161,17 @@ async def test_a_dry_run_shows_what_would_be_allocated_and_takes_nothing():
         assert await server.store.get("/numbers/next") is None
 
 
-async def test_what_was_allocated_is_given_back_with_the_removal():
+async def test_removal_releases_allocations():
     async with Server() as server:
         server.registry._kinds._strategies["configmaps"] = lambda: _Numbered(server.store)
-        made = await server.make()
+        created = await server.make()
         await server.call("DELETE", "/api/v1/namespaces/default/configmaps/a")
         kv = await server.store.get("/numbers/free")
-        assert kv.value.decode() == made["data"]["number"]
+        assert kv.value.decode() == created["data"]["number"]
 
 
 @pytest.mark.interpreted
-async def test_a_store_that_cannot_answer_is_a_503():
+async def test_unavailable_store_is_a_503():
     async with Server() as server:
         objects = server.registry.stored("configmaps").objects
 
@@ -185,7 +185,7 @@ async def test_a_store_that_cannot_answer_is_a_503():
 
 
 @pytest.mark.interpreted
-async def test_a_generated_name_is_not_one_that_is_taken():
+async def test_generated_name_is_not_an_existing_one():
     class _Dice:
         def __init__(self) -> None:
             self.suffixes = ["aaaaa", "aaaaa", "bbbbb"]
@@ -207,7 +207,7 @@ async def test_a_generated_name_is_not_one_that_is_taken():
         assert names == ["x-aaaaa", "x-bbbbb"]
 
 
-async def test_validation_may_refuse_what_would_be_stored():
+async def test_validation_error_prevents_the_write():
     async with Server() as server:
         objects = server.registry.stored("configmaps").objects
 

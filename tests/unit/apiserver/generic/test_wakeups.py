@@ -42,16 +42,16 @@ class WatchWaiter:
         self._clock._elapsed += self._takes_seconds
 
 
-async def test_those_concerned_are_woken_and_no_others():
+async def test_only_concerned_waiters_are_woken():
     room = Room()
     scopes = ("", "ns/", "ns/a", "other/", "ns/b")
     waiters = [room.waiter(scope) for scope in scopes]
     await room.change("ns/a")
-    assert [each.woken for each in waiters] == [1, 1, 1, 0, 0]
+    assert [waiter.woken for waiter in waiters] == [1, 1, 1, 0, 0]
 
 
 @pytest.mark.parametrize(("takes_seconds", "pause_seconds"), [(0.0001, 0.0008), (0.001, 0.004), (0.01, 0.015)])
-async def test_what_follows_closely_waits_for_the_next_round(takes_seconds, pause_seconds):
+async def test_close_followers_wait_for_the_next_round(takes_seconds, pause_seconds):
     room = Room()
     waiter = room.waiter(takes_seconds=takes_seconds)
     await room.change("ns/a")
@@ -63,7 +63,7 @@ async def test_what_follows_closely_waits_for_the_next_round(takes_seconds, paus
     assert waiter.woken == 2
 
 
-async def test_a_round_that_cost_nothing_is_not_waited_for():
+async def test_free_round_causes_no_wait():
     room = Room()
     waiter = room.waiter()
     for times in (1, 2, 3):
@@ -71,7 +71,7 @@ async def test_a_round_that_cost_nothing_is_not_waited_for():
         assert waiter.woken == times
 
 
-async def test_after_a_quiet_time_the_first_is_told_at_once():
+async def test_first_change_after_a_quiet_time_wakes_at_once():
     room = Room()
     waiter = room.waiter()
     for times in (1, 2, 3):
@@ -80,7 +80,7 @@ async def test_after_a_quiet_time_the_first_is_told_at_once():
         assert waiter.woken == times
 
 
-async def test_a_round_that_took_long_puts_off_the_next():
+async def test_long_round_delays_the_next():
     room = Room()
     waiter = room.waiter(takes_seconds=0.01)
     await room.change("ns/a", after_seconds=0.01)
@@ -90,7 +90,7 @@ async def test_a_round_that_took_long_puts_off_the_next():
     assert waiter.woken == 2
 
 
-async def test_round_of_one_slice_does_not_cost_what_other_work_of_the_loop_took():
+async def test_cost_of_a_round_excludes_other_work_of_the_loop():
     room = Room()
     waiter = room.waiter()
 
@@ -109,11 +109,11 @@ async def test_round_of_one_slice_does_not_cost_what_other_work_of_the_loop_took
         assert waiter.woken == times
 
 
-async def test_a_round_of_many_wakes_each_once():
+async def test_round_wakes_each_waiter_once():
     room = Room()
     waiters = [room.waiter() for _ in range(500)]
     await room.change("ns/a", after_seconds=0.001)
-    assert {each.woken for each in waiters} == {1}
+    assert {waiter.woken for waiter in waiters} == {1}
 
 
 async def test_changes_during_a_round_are_not_lost():
@@ -135,7 +135,7 @@ async def test_changes_during_a_round_are_not_lost():
     assert waiter.woken == 2
 
 
-async def test_nothing_is_remembered_for_nobody():
+async def test_no_state_is_kept_without_waiters():
     room = Room()
     await room.change("ns/a")
     waiter = room.waiter()
@@ -143,7 +143,7 @@ async def test_nothing_is_remembered_for_nobody():
     assert waiter.woken == 0
 
 
-async def test_who_no_longer_waits_is_left_alone():
+async def test_removed_waiter_is_not_woken():
     room = Room()
     waiter = room.waiter()
     room.wakeups.remove(PREFIX, waiter)
@@ -152,14 +152,14 @@ async def test_who_no_longer_waits_is_left_alone():
     assert waiter.woken == 0
 
 
-async def test_the_end_wakes_everyone():
+async def test_close_wakes_all_waiters():
     room = Room()
     waiters = [room.waiter(scope) for scope in ("", "ns/", "ns/a")]
     room.wakeups.end()
-    assert [each.woken for each in waiters] == [1, 1, 1]
+    assert [waiter.woken for waiter in waiters] == [1, 1, 1]
 
 
-async def test_control_loops_are_woken_with_each_change_outside_of_rounds():
+async def test_controllers_are_woken_with_each_change_outside_of_rounds():
     room = Room()
     watcher, controller = room.waiter(takes_seconds=0.01), WatchWaiter(room.clock, 0.0)
     room.wakeups.add_controller(controller)
@@ -178,7 +178,7 @@ async def test_control_loops_are_woken_with_each_change_outside_of_rounds():
     assert controller.woken == 4
 
 
-async def test_control_loops_are_woken_without_watchers():
+async def test_controllers_are_woken_without_watchers():
     room = Room()
     controller = WatchWaiter(room.clock, 0.0)
     room.wakeups.add_controller(controller)

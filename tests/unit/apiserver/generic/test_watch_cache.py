@@ -81,7 +81,7 @@ def follow(state: State, events: list[dict[str, Any]]) -> State:
 @given(
     before=st.lists(writes, max_size=20), after=st.lists(writes, max_size=20), watching=st.lists(watchers, max_size=4)
 )
-async def test_every_watcher_ends_with_what_the_model_says(before, after, watching):
+async def test_every_watcher_converges_to_the_model(before, after, watching):
     world = World()
     await world.cache.ready()
     model: list[State] = [{}]
@@ -93,12 +93,12 @@ async def test_every_watcher_ends_with_what_the_model_says(before, after, watchi
         if not from_state and revision:
             query["resourceVersion"] = str(revision)
         watch = await world.watch(namespace, **query)
-        known = shown(model[revision], namespace, selector) if "resourceVersion" in query else {}
-        seen.append((watch, known, namespace, selector))
+        existing = shown(model[revision], namespace, selector) if "resourceVersion" in query else {}
+        seen.append((watch, existing, namespace, selector))
     await play(world, after, model)
-    for watch, known, namespace, selector in seen:
+    for watch, existing, namespace, selector in seen:
         events = await watch.seen()
-        assert follow(known, events) == shown(model[-1], namespace, selector)
+        assert follow(existing, events) == shown(model[-1], namespace, selector)
         await watch.close()
 
 
@@ -111,7 +111,7 @@ async def test_every_watcher_ends_with_what_the_model_says(before, after, watchi
     namespace=st.sampled_from(("", *NAMESPACES)),
     selector=st.sampled_from(SELECTORS),
 )
-async def test_pages_at_an_old_revision_are_the_past_of_the_model(steps, revision, limit, ring, namespace, selector):
+async def test_pages_at_an_old_revision_equal_the_past_of_the_model(steps, revision, limit, ring, namespace, selector):
     world = World(ring=ChangeRing(0, changes_max=ring))
     await world.cache.ready()
     model: list[State] = [{}]
@@ -130,7 +130,7 @@ async def test_pages_at_an_old_revision_are_the_past_of_the_model(steps, revisio
     assert [(i["metadata"]["namespace"], i["metadata"]["name"]) for i in items] == sorted(state_of(items))
 
 
-async def test_an_answered_write_is_there():
+async def test_acknowledged_write_is_in_the_cache():
     world = World()
     await world.cache.ready()
     await world.put("a")
@@ -139,7 +139,7 @@ async def test_an_answered_write_is_there():
     assert world.cache.get(f"{world.prefix}ns/a") is None
 
 
-async def test_a_snapshot_does_not_change():
+async def test_snapshot_is_immutable():
     world = World()
     await world.cache.ready()
     await world.put("a")
@@ -149,7 +149,7 @@ async def test_a_snapshot_does_not_change():
     assert [entry.name for entry in snapshot] == ["a"]
 
 
-async def test_many_objects_are_read_in_pages():
+async def test_initial_objects_are_read_in_pages():
     world = World()
     for number in range(1201):
         await world.put(f"c{number:04}")
@@ -177,7 +177,7 @@ async def test_list_and_get_of_corrupt_objects_fail_with_their_keys(caplog):
     assert world.cache.decode_errors == 1
 
 
-async def test_watchers_read_anew_after_a_corrupt_object_is_deleted():
+async def test_watchers_relist_after_a_corrupt_object_is_deleted():
     world = World()
     await world.put("a")
     revision = await world.store.txn([Put(f"{world.prefix}ns/bad", b"k8s\0")])
@@ -203,7 +203,7 @@ async def test_corrupt_object_that_is_overwritten_is_served_again():
     assert await world.names() == ["a"]
 
 
-async def test_all_writes_of_a_transaction_show_at_once():
+async def test_writes_of_a_transaction_become_visible_together():
     world = World()
     await world.cache.ready()
     watch = await world.watch()
@@ -215,7 +215,7 @@ async def test_all_writes_of_a_transaction_show_at_once():
     await watch.close()
 
 
-async def test_a_lost_watch_ends_the_watches_and_reads_everything_anew():
+async def test_lost_store_watch_ends_watches_and_refills_the_cache():
     world = World()
     await world.put("a")
     watch = await world.watch()
@@ -252,7 +252,7 @@ async def test_consistent_read_waits_for_the_refill_when_the_watch_is_lost_meanw
     assert await reading == ["a", "b"]
 
 
-async def test_versions_from_before_a_refill_are_too_old():
+async def test_versions_before_a_refill_are_too_old():
     world = World()
     await world.cache.ready()
     await world.put("a")
@@ -264,7 +264,7 @@ async def test_versions_from_before_a_refill_are_too_old():
     assert event["object"]["code"] == 410
 
 
-async def test_a_store_that_does_not_answer_sends_readers_away_until_it_does(monkeypatch):
+async def test_readers_get_an_error_while_the_store_is_unavailable(monkeypatch):
     world = World()
     await world.put("a")
 
@@ -303,7 +303,7 @@ async def test_read_without_version_waits_for_the_revision_of_a_shared_store():
     assert await reading == ["a"]
 
 
-async def test_only_asked_for_caches_follow_the_store():
+async def test_only_used_caches_follow_the_store():
     world = World()
     await world.put("a")
     assert not world.cache.is_ready

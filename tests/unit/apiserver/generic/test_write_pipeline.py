@@ -78,7 +78,7 @@ async def test_lost_race_repeats_all_steps_on_what_the_winner_stored(
     steps: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Server() as server:
-        made = await server.make(data={"k": "v"})
+        created = await server.make(data={"k": "v"})
         objects = server.registry.stored("configmaps").objects
         commit, races = Update.commit, []
 
@@ -93,7 +93,7 @@ async def test_lost_race_repeats_all_steps_on_what_the_winner_stored(
             return await commit(write)
 
         monkeypatch.setattr(Update, "commit", racing)
-        body = {"metadata": {"name": "a", "labels": {"loser": "y"}}, "data": made["data"]}
+        body = {"metadata": {"name": "a", "labels": {"loser": "y"}}, "data": created["data"]}
         steps.clear()
         answer = await server.call("PUT", f"{CONFIG_MAPS}/a", body)
         assert (answer.code, answer.body["metadata"]["labels"]) == (200, {"loser": "y"})
@@ -115,7 +115,7 @@ async def test_update_that_always_loses_is_a_conflict(monkeypatch: pytest.Monkey
         assert len(attempts) == 1 + ATTEMPTS_MAX
 
 
-async def test_refusal_by_one_step_ends_the_write(steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_error_of_one_step_ends_the_write(steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(write: Write) -> None:
         raise StatusError(write.objects.taken(write.ctx, "a", None).status)
 

@@ -28,18 +28,18 @@ def test_times_are_whole_seconds_in_utc():
     assert time_text(now) == "2026-01-01T00:00:00Z"
 
 
-def test_only_system_fields_are_wiped():
+def test_only_system_fields_are_reset():
     metadata = {"name": "a", "uid": "u", "selfLink": "/x", "labels": {}}
     wipe_system_fields(metadata)
     assert metadata == {"name": "a", "labels": {}}
 
 
 @pytest.mark.parametrize(
-    ("said", "namespace", "left"),
+    ("text", "namespace", "left"),
     [(None, "n", "n"), ("", "n", "n"), ("n", "n", "n"), ("other", "", None), (None, "", None)],
 )
-def test_the_paths_namespace_becomes_the_objects(said, namespace, left):
-    metadata = {} if said is None else {"namespace": said}
+def test_object_namespace_is_set_to_that_of_the_path(text, namespace, left):
+    metadata = {} if text is None else {"namespace": text}
     ensure_object_namespace(metadata, namespace)
     assert metadata.get("namespace") == left
 
@@ -56,11 +56,11 @@ def test_another_namespace_or_name_is_400():
 
 
 @pytest.mark.parametrize(("text", "version"), [(None, 0), ("", 0), ("0", 0), ("17", 17)])
-def test_versions_are_numbers(text, version):
+def test_resource_version_must_be_a_number(text, version):
     assert resource_version_of({"resourceVersion": text}) == version
 
 
-def test_owners_that_differ_in_anything_both_stay():
+def test_owner_references_that_differ_are_kept():
     first = {"uid": "u", "name": "a"}
     metadata = {"ownerReferences": [first, {**first, "controller": True}]}
     warnings: list[str] = []
@@ -68,7 +68,7 @@ def test_owners_that_differ_in_anything_both_stay():
     assert (len(metadata["ownerReferences"]), warnings) == (2, [])
 
 
-def test_the_warning_after_admission_does_not_ask_for_a_fix():
+def test_owner_reference_warning_after_admission_differs():
     owner = {"uid": "u", "name": "a"}
     warnings: list[str] = []
     dedupe_owner_references({"ownerReferences": [owner, owner, owner]}, warnings.append, after_admission=True)
@@ -86,7 +86,7 @@ def before_create(strategy: Strategy, ctx: RequestContext, tree: dict[str, Any])
 
 
 @pytest.mark.parametrize(("need_domains", "count"), [(True, 1), (False, 0)])
-def test_finalizers_need_a_domain_where_the_kind_asks_for_it(need_domains, count):
+def test_finalizers_require_a_domain_for_some_kinds(need_domains, count):
     class Kind(Strategy):
         finalizers_need_domains = need_domains
 
@@ -100,7 +100,7 @@ def test_finalizers_need_a_domain_where_the_kind_asks_for_it(need_domains, count
         before_create(Kind(), ctx, tree)
 
 
-def test_each_subresource_has_its_hooks():
+def test_update_hooks_by_subresource():
     pods = PodStrategy()
     hooks = pods.update_hooks()
     assert set(hooks) == {"", "scale", "status", "ephemeralcontainers", "resize"}

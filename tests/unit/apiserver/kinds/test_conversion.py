@@ -10,8 +10,8 @@ from steersman.schema.resources import Resource, table
 
 
 def _resource(group: str, version: str, name: str) -> Resource:
-    [found] = [r for r in table().resources if (r.group, r.version, r.name) == (group, version, name)]
-    return found
+    [result] = [r for r in table().resources if (r.group, r.version, r.name) == (group, version, name)]
+    return result
 
 
 def test_conversions_for_storage_version_are_none():

@@ -49,8 +49,8 @@ def test_openapi3_documents_have_no_dangling_reference():
     builder = Builder(b"")
     for path, source in snapshot(Catalog(table())).by_path.items():
         document = tree(builder.discovery(path) if source is None else builder.openapi3(source))
-        known = document["components"]["schemas"].keys()
-        assert {r.removeprefix("#/components/schemas/") for r in references(document)} <= known, path
+        keys = document["components"]["schemas"].keys()
+        assert {r.removeprefix("#/components/schemas/") for r in references(document)} <= keys, path
         assert document["paths"], path
 
 
@@ -93,12 +93,12 @@ def test_openapi3_publishes_custom_kinds_with_their_schema():
 
 
 def test_both_versions_publish_no_strategic_merge_patch_of_custom_kinds():
-    found = snapshot(with_gadgets(), gadgets=SCHEMA)
+    result = snapshot(with_gadgets(), gadgets=SCHEMA)
     path = "/apis/example.com/v1/namespaces/{namespace}/gadgets/{name}"
-    source = found.by_path["apis/example.com/v1"]
+    source = result.by_path["apis/example.com/v1"]
     assert isinstance(source, GroupVersionSource)
     v3 = tree(Builder(b"").openapi3(source))["paths"][path]["patch"]["requestBody"]["content"]
-    v2 = tree(Builder(b"").swagger(found.group_versions))["paths"][path]["patch"]["consumes"]
+    v2 = tree(Builder(b"").swagger(result.group_versions))["paths"][path]["patch"]["consumes"]
     assert list(v3) == v2
     assert "application/strategic-merge-patch+json" not in v2
     assert "application/merge-patch+json" in v2

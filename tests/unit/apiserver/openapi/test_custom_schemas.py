@@ -13,9 +13,9 @@ EITHER = [{"type": "integer"}, {"type": "string"}]
 def published(schema, *, v3):
     """Return the published form of a schema of the field ``spec``."""
     root = {"type": "object", "properties": {"spec": schema}}
-    found = publish_schema(root, FIELDS, v3=v3)
-    assert found["properties"].keys() == {"spec", *FIELDS}
-    return found["properties"]["spec"]
+    result = publish_schema(root, FIELDS, v3=v3)
+    assert result["properties"].keys() == {"spec", *FIELDS}
+    return result["properties"]["spec"]
 
 
 @pytest.mark.parametrize("v3", [False, True])
@@ -38,7 +38,7 @@ def test_root_that_preserves_unknown_fields_has_no_properties_in_version_2():
         ({"anyOf": [{"minimum": 1}]}, {"allOf": [{"anyOf": EITHER}]}),
     ],
 )
-def test_int_or_string_says_so_in_version_3(schema, added):
+def test_int_or_string_has_its_extension_in_version_3(schema, added):
     schema = {"x-kubernetes-int-or-string": True, **schema}
     for place in (lambda s: s, lambda s: {"type": "array", "items": s}, lambda s: {"additionalProperties": s}):
         assert published(place(schema), v3=True) == place({**schema, **added})

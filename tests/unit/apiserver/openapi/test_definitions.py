@@ -25,22 +25,22 @@ def thing(**fields: object) -> Struct:
 
 
 def test_kind_has_name_and_descriptions():
-    found = defined(thing(name=TEXT))["x.Thing"]
-    assert found["description"] == "What x.Thing is."
-    assert found["properties"]["name"] == {"type": "string", "description": "What it is called."}
-    assert found["x-kubernetes-group-version-kind"] == [{"group": "", "kind": "Thing", "version": "v1"}]
+    result = defined(thing(name=TEXT))["x.Thing"]
+    assert result["description"] == "What x.Thing is."
+    assert result["properties"]["name"] == {"type": "string", "description": "What it is called."}
+    assert result["x-kubernetes-group-version-kind"] == [{"group": "", "kind": "Thing", "version": "v1"}]
 
 
 def test_lists_have_merge_keys():
     item = Struct("x.Item", {"key": Field("key", TEXT)})
-    found = defined(thing(items=ListOf(item, list_type=ListType.MAP, keys=("key",))))
-    assert found["x.Thing"]["properties"]["items"] == {
+    result = defined(thing(items=ListOf(item, list_type=ListType.MAP, keys=("key",))))
+    assert result["x.Thing"]["properties"]["items"] == {
         "type": "array",
         "items": {"$ref": "#/definitions/x.Item"},
         "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["key"],
     }
-    assert "x.Item" in found
+    assert "x.Item" in result
 
 
 def test_recursive_type_is_defined_once():
@@ -77,18 +77,18 @@ def test_quantities_are_defined_by_name_and_may_be_numbers_in_version_3():
 
 def test_maps_and_required_fields():
     struct = Struct("x.Thing", {"m": Field("m", MapOf(TEXT, atomic=True), mandatory=True)})
-    found = defined(struct)["x.Thing"]
-    assert found["required"] == ["m"]
-    assert found["properties"]["m"]["additionalProperties"] == {"type": "string"}
-    assert found["properties"]["m"]["x-kubernetes-map-type"] == "atomic"
+    result = defined(struct)["x.Thing"]
+    assert result["required"] == ["m"]
+    assert result["properties"]["m"]["additionalProperties"] == {"type": "string"}
+    assert result["properties"]["m"]["x-kubernetes-map-type"] == "atomic"
 
 
 def test_add_list_defines_list_of_kind():
     definitions = Definitions(Library(Dialect(v3=False), describe), kinds={})
     definitions.add_list(thing(), ("", "v1", "Thing"), meta=Struct("x.ListMeta", {}))
-    made = msgspec.json.decode(definitions.encoded["x.ThingList"])
-    assert made["properties"]["items"]["items"] == {"$ref": "#/definitions/x.Thing"}
-    assert made["x-kubernetes-group-version-kind"] == [{"group": "", "kind": "ThingList", "version": "v1"}]
+    decoded = msgspec.json.decode(definitions.encoded["x.ThingList"])
+    assert decoded["properties"]["items"]["items"] == {"$ref": "#/definitions/x.Thing"}
+    assert decoded["x-kubernetes-group-version-kind"] == [{"group": "", "kind": "ThingList", "version": "v1"}]
 
 
 def test_library_shares_types_between_documents_but_not_kinds():
@@ -110,13 +110,15 @@ def test_library_shares_types_between_documents_but_not_kinds():
 def test_custom_definition_adds_fields_of_every_object(v3):
     schema = {"type": "object", "properties": {"spec": {"type": "object"}, "kind": {"type": "string"}}}
     library = Library(Dialect(v3=v3), published_description)
-    found = msgspec.json.decode(library.encode_custom(schema, ("example.com", "v1", "Gadget")))
+    decoded = msgspec.json.decode(library.encode_custom(schema, ("example.com", "v1", "Gadget")))
     gvk = {"group": "example.com", "kind": "Gadget", "version": "v1"}
-    assert found["x-kubernetes-group-version-kind"] == [gvk]
-    assert found["properties"].keys() == {"apiVersion", "kind", "metadata", "spec"}
-    assert "ObjectMeta" in str(found["properties"]["metadata"])
-    assert found["properties"]["apiVersion"]["description"].startswith(
+    assert decoded["x-kubernetes-group-version-kind"] == [gvk]
+    assert decoded["properties"].keys() == {"apiVersion", "kind", "metadata", "spec"}
+    assert "ObjectMeta" in str(decoded["properties"]["metadata"])
+    assert decoded["properties"]["apiVersion"]["description"].startswith(
         "APIVersion defines the versioned schema of this "
     )
-    assert found["properties"]["metadata"]["description"].startswith("Standard object's metadata. More info: https://")
+    assert decoded["properties"]["metadata"]["description"].startswith(
+        "Standard object's metadata. More info: https://"
+    )
     assert schema["properties"].keys() == {"spec", "kind"}

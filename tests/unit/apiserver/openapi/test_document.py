@@ -49,7 +49,7 @@ def test_protobuf_is_the_message_of_the_json_text(is_v3):
 
 @given(st.lists(st.binary(max_size=9)), st.integers(1, 8))
 def test_pieces_are_the_concatenation_in_pieces_of_bounded_size(fragments, size_max):
-    found = list(pieces(tuple(fragments), size_max))
-    assert b"".join(found) == b"".join(fragments)
-    assert all(len(piece) == size_max for piece in found[:-1])
-    assert all(0 < len(piece) <= size_max for piece in found)
+    result = list(pieces(tuple(fragments), size_max))
+    assert b"".join(result) == b"".join(fragments)
+    assert all(len(piece) == size_max for piece in result[:-1])
+    assert all(0 < len(piece) <= size_max for piece in result)

@@ -80,9 +80,9 @@ async def test_unknown_paths_are_404(handlers):
 
 async def test_content_length_is_sum_of_pieces(handlers):
     answer = await handlers.v2(request("/openapi/v2"))
-    found = [piece async for piece in answer.stream]
-    assert dict(answer.headers)[b"content-length"] == b"%d" % sum(map(len, found))
-    assert max(map(len, found)) <= 192 * 1024
+    pieces = [piece async for piece in answer.stream]
+    assert dict(answer.headers)[b"content-length"] == b"%d" % sum(map(len, pieces))
+    assert max(map(len, pieces)) <= 192 * 1024
 
 
 async def test_large_documents_let_other_requests_run_between_pieces(handlers):
@@ -96,10 +96,10 @@ async def test_large_documents_let_other_requests_run_between_pieces(handlers):
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
 
     other = asyncio.create_task(count_turns())
-    found = [piece async for piece in answer.stream]
+    pieces = [piece async for piece in answer.stream]
     other.cancel()
-    assert len(found) > 5
-    assert turns >= len(found)
+    assert len(pieces) > 5
+    assert turns >= len(pieces)
 
 
 async def test_hash_in_url_makes_response_cacheable_for_a_year(handlers):

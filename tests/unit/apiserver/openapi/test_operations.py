@@ -30,9 +30,9 @@ def test_prefix_and_tag_of_groups(group, prefix, tag):
 
 
 def test_namespaced_resource_is_listed_per_namespace_and_cluster_wide():
-    found = operations("apps", "v1", "deployments")
-    assert found["listAppsV1NamespacedDeployment"].path == "/apis/apps/v1/namespaces/{namespace}/deployments"
-    assert found["listAppsV1DeploymentForAllNamespaces"].path == "/apis/apps/v1/deployments"
+    result = operations("apps", "v1", "deployments")
+    assert result["listAppsV1NamespacedDeployment"].path == "/apis/apps/v1/namespaces/{namespace}/deployments"
+    assert result["listAppsV1DeploymentForAllNamespaces"].path == "/apis/apps/v1/deployments"
 
 
 def test_cluster_scoped_resource_is_listed_once():
@@ -48,8 +48,8 @@ def test_subresources_of_another_kind_have_that_kind():
 
 
 def test_proxy_has_every_method_with_and_without_path():
-    found = [i for i in operations("", "v1", "services") if "Proxy" in i]
-    assert len(found) == 14
+    result = [i for i in operations("", "v1", "services") if "Proxy" in i]
+    assert len(result) == 14
 
 
 def test_logs_are_text():
@@ -112,5 +112,5 @@ def test_writes_of_custom_kinds_consume_json_and_yaml():
 
 
 def test_custom_kinds_publish_no_watch_paths_and_no_streams():
-    found = list(resource_operations(GADGETS, no_definition))
-    assert not [o.path for o in found if "/watch/" in o.path or o.stream]
+    result = list(resource_operations(GADGETS, no_definition))
+    assert not [o.path for o in result if "/watch/" in o.path or o.stream]

@@ -54,12 +54,12 @@ async def test_node_location_uses_port_of_status():
     assert (await locate(status)).port == "1234"
 
 
-@pytest.mark.parametrize(("addresses", "known"), [([], "[]"), ([{"type": "Other", "address": "o"}], "[{Other o}]")])
-async def test_node_location_raises_500_without_address(addresses, known):
+@pytest.mark.parametrize(("addresses", "existing"), [([], "[]"), ([{"type": "Other", "address": "o"}], "[{Other o}]")])
+async def test_node_location_raises_500_without_address(addresses, existing):
     with pytest.raises(StatusError) as refused:
         await locate({"addresses": addresses})
     assert refused.value.code == 500
-    assert refused.value.message == f"no preferred addresses found; known addresses: {known}"
+    assert refused.value.message == f"no preferred addresses found; known addresses: {existing}"
 
 
 async def test_node_location_raises_404_without_node():

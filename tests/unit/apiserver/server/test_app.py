@@ -86,7 +86,7 @@ async def test_warnings_above_limit_are_dropped():
     assert [len(text) for text in texts] == [256] * 16
 
 
-async def test_stream_pieces_are_sent_as_they_come():
+async def test_stream_pieces_are_sent_without_buffering():
     async def pieces():
         for number in range(3):
             yield b"%d" % number

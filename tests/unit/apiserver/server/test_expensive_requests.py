@@ -41,9 +41,9 @@ class Gate:
 
 @pytest.fixture
 def gate(monkeypatch):
-    made = Gate()
-    monkeypatch.setattr(workers, "in_worker", made)
-    return made
+    new_gate = Gate()
+    monkeypatch.setattr(workers, "in_worker", new_gate)
+    return new_gate
 
 
 async def wait_until(server, path, code):
@@ -109,8 +109,8 @@ async def test_patterns_on_long_texts_leave_the_loop(server, gate):
 
 @pytest.mark.interpreted
 async def test_updates_beyond_the_allowance_leave_the_loop(server, gate):
-    made = await server.request("POST", LISTS, body=custom(n=[1]))
-    version = made.json()["metadata"]["resourceVersion"]
+    response = await server.request("POST", LISTS, body=custom(n=[1]))
+    version = response.json()["metadata"]["resourceVersion"]
     body = msgspec.json.encode(
         {
             "apiVersion": "example.com/v1",
@@ -207,7 +207,7 @@ async def test_large_stored_objects_are_compared_and_encoded_in_a_worker(server,
     assert steps == [*unchanged, "stored", *unchanged]
 
 
-async def test_a_deadline_ends_work_in_a_worker():
+async def test_deadline_ends_work_in_a_worker():
     started, ended = threading.Event(), threading.Event()
 
     def compute():

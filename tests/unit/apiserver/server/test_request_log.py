@@ -22,10 +22,10 @@ def lines(caplog):
 
 
 def request(method="GET", path="/api/v1/pods", query=b"", *, headers=(), info=None, **scope) -> Request:
-    made = Request({"method": method, "path": path, "query_string": query, "headers": [*headers], **scope}, None)
+    new_request = Request({"method": method, "path": path, "query_string": query, "headers": [*headers], **scope}, None)
     if info is not None:
-        made.info = info
-    return made
+        new_request.info = info
+    return new_request
 
 
 async def test_request_line_has_httplogs_keys_in_order(lines):
@@ -88,9 +88,11 @@ def test_log_exists_only_at_its_verbosity(caplog, level, is_enabled):
 
 
 def test_upgraded_connection_is_logged_as_hijacked(lines):
-    made = request(info=RequestInfo("create", "/x", True, subresource="exec"), client=("::1", 5), raw_path=b"/x%20y")
-    made.audit_id = "id"
-    RequestLog(FakeClock(), log=logging.getLogger("test")).done(made, 101, 0.0, hijacked=True)
+    http_request = request(
+        info=RequestInfo("create", "/x", True, subresource="exec"), client=("::1", 5), raw_path=b"/x%20y"
+    )
+    http_request.audit_id = "id"
+    RequestLog(FakeClock(), log=logging.getLogger("test")).done(http_request, 101, 0.0, hijacked=True)
     (line,) = lines()
     assert (line["verb"], line["URI"], line["srcIP"], line["hijacked"]) == ("CONNECT", "/x%20y", "[::1]:5", True)
     assert "resp" not in line

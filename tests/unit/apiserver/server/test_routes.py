@@ -22,13 +22,13 @@ def says(text: str):
 
 @pytest.fixture
 def routes() -> Routes:
-    made = Routes()
-    made.add("/exact", says("exact"))
-    made.add("/any", says("any"), methods=ANY_METHOD, listed=False)
-    made.add_prefix("/apis/", says("short"))
-    made.add_prefix("/apis/long/", says("long"))
-    made.add_paths(lambda: ["/apis/x"])
-    return made
+    new_routes = Routes()
+    new_routes.add("/exact", says("exact"))
+    new_routes.add("/any", says("any"), methods=ANY_METHOD, listed=False)
+    new_routes.add_prefix("/apis/", says("short"))
+    new_routes.add_prefix("/apis/long/", says("long"))
+    new_routes.add_paths(lambda: ["/apis/x"])
+    return new_routes
 
 
 @pytest.mark.parametrize(

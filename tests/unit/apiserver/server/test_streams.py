@@ -15,9 +15,9 @@ async def _never():
 
 def request(verb, task=None):
     scope = {"method": "GET", "path": "/", "query_string": b"", "headers": [], "steersman.task": task}
-    made = Request(scope, _never)
-    made.info = RequestInfo(verb, "/api/v1/pods", True, "", "v1", "", "pods", "", "")
-    return made
+    new_request = Request(scope, _never)
+    new_request.info = RequestInfo(verb, "/api/v1/pods", True, "", "v1", "", "pods", "", "")
+    return new_request
 
 
 async def _endless():

@@ -43,11 +43,11 @@ async def echo(path: str, body: object) -> bytes:
 
 
 async def post(config: dict, *, seconds: float = 5.0, resolver: FixedService | None = None, **more: int) -> bytes:
-    made = clients(resolver)
+    created = clients(resolver)
     try:
-        return await made.client(target_of(config)).post(b'{"a":1}', timeout_seconds=seconds, agent=AGENT, **more)
+        return await created.client(target_of(config)).post(b'{"a":1}', timeout_seconds=seconds, agent=AGENT, **more)
     finally:
-        made.close()
+        created.close()
 
 
 async def failure(config: dict, **more: float) -> str:
@@ -204,19 +204,21 @@ def test_client_rejects_unusable_configuration(config: dict, expected: str):
 
 
 def test_client_is_shared_by_equal_configurations():
-    made = clients()
+    created = clients()
     config = {"url": "https://h/", "caBundle": ca_bundle()}
-    assert made.client(target_of(config)) is made.client(target_of(dict(config)))
-    assert made.client(target_of(config)) is not made.client(target_of({"url": "https://h/"}))
+    assert created.client(target_of(config)) is created.client(target_of(dict(config)))
+    assert created.client(target_of(config)) is not created.client(target_of({"url": "https://h/"}))
 
 
 def test_client_shares_the_systems_authorities_among_webhooks_without_a_bundle():
-    made = clients()
-    first, second = (made.client(target_of({"url": f"https://{host}/"})) for host in ("a.example.com", "b.example.com"))
-    own = made.client(target_of({"url": "https://a.example.com/", "caBundle": ca_bundle()}))
+    created = clients()
+    first, second = (
+        created.client(target_of({"url": f"https://{host}/"})) for host in ("a.example.com", "b.example.com")
+    )
+    own = created.client(target_of({"url": "https://a.example.com/", "caBundle": ca_bundle()}))
     assert first._tls is second._tls
     assert own._tls is not first._tls
-    made.close()
+    created.close()
 
 
 @pytest.mark.parametrize(

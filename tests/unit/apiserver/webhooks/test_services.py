@@ -62,8 +62,8 @@ class Cluster(Server):
 
 @pytest.fixture
 async def cluster() -> AsyncIterator[Cluster]:
-    async with Cluster() as made:
-        yield made
+    async with Cluster() as new_cluster:
+        yield new_cluster
 
 
 async def test_resolve_takes_port_of_ready_endpoint_in_slices(cluster: Cluster):

@@ -28,11 +28,11 @@ class Recording:
             "source": {"component": "test"}, "type": "Normal", "reason": reason, "message": message,
             "firstTimestamp": stamp, "lastTimestamp": stamp, "count": 1,
         }  # fmt: skip
-        found = self.correlator.correlate(event, now=self.clock.now(), elapsed_seconds=self.clock.monotonic())
-        if found is not None and written:
-            stored = {**found.event, "metadata": {**found.event["metadata"], "resourceVersion": str(self.number)}}
-            self.correlator.written(found.key, stored)
-        return found
+        result = self.correlator.correlate(event, now=self.clock.now(), elapsed_seconds=self.clock.monotonic())
+        if result is not None and written:
+            stored = {**result.event, "metadata": {**result.event["metadata"], "resourceVersion": str(self.number)}}
+            self.correlator.written(result.key, stored)
+        return result
 
 
 @pytest.fixture
@@ -41,36 +41,36 @@ def recording():
 
 
 def test_correlate_creates_the_first_event(recording):
-    found = recording.record()
-    assert found.patch is None
-    assert (found.event["count"], found.event["metadata"]["name"]) == (1, "pod.1")
+    record = recording.record()
+    assert record.patch is None
+    assert (record.event["count"], record.event["metadata"]["name"]) == (1, "pod.1")
 
 
 async def test_correlate_patches_the_count_of_a_repeated_event(recording):
     recording.record()
     await recording.clock.advance(5)
-    found = recording.record()
-    assert found.patch == {"count": 2, "lastTimestamp": "2026-01-01T00:00:05Z", "message": "it happened"}
-    assert found.event["metadata"] == {"name": "pod.1", "namespace": "ns", "resourceVersion": "1"}
-    assert found.event["firstTimestamp"] == "2026-01-01T00:00:00Z"
+    record = recording.record()
+    assert record.patch == {"count": 2, "lastTimestamp": "2026-01-01T00:00:05Z", "message": "it happened"}
+    assert record.event["metadata"] == {"name": "pod.1", "namespace": "ns", "resourceVersion": "1"}
+    assert record.event["firstTimestamp"] == "2026-01-01T00:00:00Z"
     assert recording.record().patch["count"] == 3
 
 
 def test_correlate_creates_events_that_differ(recording):
     recording.record()
     others = [recording.record("other"), recording.record(reason="Other"), recording.record(obj="other")]
-    assert [found.patch for found in others] == [None, None, None]
+    assert [other.patch for other in others] == [None, None, None]
 
 
 def test_correlate_aggregates_from_the_tenth_distinct_message(recording):
-    found = [recording.record(f"message {n}") for n in range(12)]
-    assert [one.event["message"] for one in found[8:10]] == [
+    result = [recording.record(f"message {n}") for n in range(12)]
+    assert [one.event["message"] for one in result[8:10]] == [
         "message 8",
         "(combined from similar events): message 9",
     ]
-    assert found[9].patch is None
-    assert found[10].patch["count"] == 2
-    assert found[11].patch["message"] == "(combined from similar events): message 11"
+    assert result[9].patch is None
+    assert result[10].patch["count"] == 2
+    assert result[11].patch["message"] == "(combined from similar events): message 11"
 
 
 async def test_correlate_resets_a_group_after_ten_minutes(recording):
@@ -81,8 +81,8 @@ async def test_correlate_resets_a_group_after_ten_minutes(recording):
 
 
 async def test_correlate_limits_events_per_object_to_a_burst_and_one_per_five_minutes(recording):
-    found = [recording.record() for _ in range(30)]
-    assert [one is not None for one in found] == [True] * 25 + [False] * 5
+    result = [recording.record() for _ in range(30)]
+    assert [one is not None for one in result] == [True] * 25 + [False] * 5
     assert recording.record(obj="quiet") is not None
     await recording.clock.advance(timedelta(minutes=5).total_seconds())
     assert [recording.record() is not None for _ in range(2)] == [True, False]

@@ -28,9 +28,9 @@ async def client(clock):
 
 @pytest.fixture
 async def broadcaster(client, clock):
-    made = EventBroadcaster(client, clock=clock, dice=random.Random(1))
-    task = asyncio.create_task(made.run())
-    yield made
+    event_broadcaster = EventBroadcaster(client, clock=clock, dice=random.Random(1))
+    task = asyncio.create_task(event_broadcaster.run())
+    yield event_broadcaster
     task.cancel()
     await asyncio.wait([task])
 

@@ -331,18 +331,18 @@ async def test_watch_is_restarted_at_once_when_the_server_ends_it(contend, clock
     a = contend("a")
     await clock.advance(1)
     b = Contender(store, clock, "b")
-    begun = []
+    started = []
 
     async def ending():
-        begun.append(clock.monotonic())
+        started.append(clock.monotonic())
         yield store.seen
-        await clock.sleep(100 if len(begun) < 3 else 0)
+        await clock.sleep(100 if len(started) < 3 else 0)
 
     b.lock.watch = ending
     b.start()
     await clock.advance(210)
-    assert begun[:3] == [1, 101, 201]
-    assert begun[3] > 203  # one that ends as soon as it began is not
+    assert started[:3] == [1, 101, 201]
+    assert started[3] > 203  # one that ends as soon as it began is not
     b.task.cancel()
     await clock.advance(1)
     assert a.elector.is_leader

@@ -34,10 +34,10 @@ def test_lease_lock_requires_an_identity():
 
 async def test_lease_lock_creates_reads_and_replaces_the_lease(lock, client):
     assert await lock.read() is None
-    made = await lock.create(OURS)
-    assert await lock.read() == made
-    assert made.record == OURS
-    freed = await lock.replace(made, LeaderElectionRecord("", 1, AT, AT, transitions=1))
+    created = await lock.create(OURS)
+    assert await lock.read() == created
+    assert created.record == OURS
+    freed = await lock.replace(created, LeaderElectionRecord("", 1, AT, AT, transitions=1))
     assert freed.record == LeaderElectionRecord("", 1, AT, AT, transitions=1)
     lease = await client.get(LEASES, "lead", namespace="default")
     assert lease["metadata"]["labels"] == {"app": "x"}
@@ -52,11 +52,11 @@ async def test_record_event_names_the_leader(client):
             recorded.append(arguments)
 
     lock = LeaseLock(client, namespace="default", name="lead", identity="us", recorder=Recorder())
-    made = await lock.create(OURS)
+    created = await lock.create(OURS)
     lock.record_event("became leader")
     reference = {
         "kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "namespace": "default", "name": "lead",
-        "uid": made.raw["metadata"]["uid"],
+        "uid": created.raw["metadata"]["uid"],
     }  # fmt: skip
     assert recorded == [(reference, "Normal", "LeaderElection", "us became leader")]
 
@@ -66,12 +66,12 @@ async def test_record_event_without_a_recorder_does_nothing(lock):
 
 
 async def test_lease_lock_raises_the_errors_of_the_server(lock):
-    made = await lock.create(OURS)
+    created = await lock.create(OURS)
     with pytest.raises(AlreadyExists):
         await lock.create(OURS)
-    await lock.replace(made, LeaderElectionRecord("them", 15, AT, AT))
+    await lock.replace(created, LeaderElectionRecord("them", 15, AT, AT))
     with pytest.raises(Conflict):
-        await lock.replace(made, OURS)
+        await lock.replace(created, OURS)
 
 
 async def test_watch_yields_the_current_state_and_each_change(lock, client):

@@ -206,7 +206,7 @@ def test_decide_never_writes_while_another_may_lead(view, now, coordinated, endi
 def test_decide_writes_the_own_identity_and_counts_transitions(view, now):
     action = decided(view, now=now)
     written_record = getattr(action, "record", None)
-    kept = view.record is not None and view.record.holder == "us"
+    retained = view.record is not None and view.record.holder == "us"
     before = view.record.transitions if view.record is not None else -1
-    expected = None if written_record is None else ("us", before if kept else before + 1)
+    expected = None if written_record is None else ("us", before if retained else before + 1)
     assert expected == (written_record and (written_record.holder, written_record.transitions))

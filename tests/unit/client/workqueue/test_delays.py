@@ -45,5 +45,5 @@ def test_each_key_is_due_at_its_earliest_time(adds):
     heap = DelayHeap()
     for key, due in adds:
         heap.add(key, due, 0)
-    found = {key: now for now in range(21) for key, _ in heap.pop_due(now)}
-    assert found == {key: min(due for other, due in adds if other == key) for key, _ in adds}
+    by_key = {key: now for now in range(21) for key, _ in heap.pop_due(now)}
+    assert by_key == {key: min(due for other, due in adds if other == key) for key, _ in adds}

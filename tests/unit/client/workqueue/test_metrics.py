@@ -26,18 +26,18 @@ class Heard(NoMetrics):
 
 
 async def test_queue_reports_each_step():
-    clock, heard = FakeClock(), Heard()
-    queue = WorkQueue(clock=clock, metrics=heard)
+    clock, received = FakeClock(), Heard()
+    queue = WorkQueue(clock=clock, metrics=received)
     queue.add("a")
     queue.add("a")
     await clock.advance(2)
     await queue.get()
     await clock.advance(3)
-    assert [ask() for ask in heard.asked] == [0, 3, 3]
+    assert [ask() for ask in received.asked] == [0, 3, 3]
     queue.done("a")
     queue.add_after("a", 1)
-    assert heard.log == ["added", ("taken", 2), ("finished", 3), "retried"]
-    assert [ask() for ask in heard.asked] == [0, 0, 0]
+    assert received.log == ["added", ("taken", 2), ("finished", 3), "retried"]
+    assert [ask() for ask in received.asked] == [0, 0, 0]
     queue.shut_down()
 
 

@@ -262,7 +262,7 @@ async def test_no_key_is_lost_or_processed_concurrently_by_cancelled_workers(see
     queue = WorkQueue(
         clock=clock, rate_limiter=ItemExponentialFailureRateLimiter(base_delay_seconds=0.1, max_delay_seconds=5)
     )
-    wanted, done, busy = Counter(), Counter(), set()
+    expected, done, busy = Counter(), Counter(), set()
 
     async def worker():
         while True:
@@ -270,7 +270,7 @@ async def test_no_key_is_lost_or_processed_concurrently_by_cancelled_workers(see
             try:
                 assert key not in busy
                 busy.add(key)
-                seen = wanted[key]
+                seen = expected[key]
                 await clock.sleep(dice.uniform(0, 0.5))
                 done[key] = max(done[key], seen)
                 queue.forget(key)
@@ -284,7 +284,7 @@ async def test_no_key_is_lost_or_processed_concurrently_by_cancelled_workers(see
     workers = [asyncio.create_task(worker()) for _ in range(4)]
     for _ in range(300):
         key = dice.randrange(10)
-        wanted[key] += 1
+        expected[key] += 1
         dice.choice([queue.add, lambda key: queue.add_after(key, dice.uniform(0, 2)), queue.add_rate_limited])(key)
         await clock.advance(dice.uniform(0, 0.1))
         if dice.random() < 0.1:
@@ -295,5 +295,5 @@ async def test_no_key_is_lost_or_processed_concurrently_by_cancelled_workers(see
     for task in workers:
         task.cancel()
     await asyncio.wait(workers)
-    assert done == wanted
+    assert done == expected
     assert (len(queue), queue.processing, queue.delayed) == (0, 0, 0)

@@ -71,13 +71,13 @@ def rs():
     ):  # fmt: skip
         number = next(numbers)
         name = name or f"rs{number}"
-        known = {REVISION: revision, DESIRED_REPLICAS: desired, MAX_REPLICAS: most}
+        existing = {REVISION: revision, DESIRED_REPLICAS: desired, MAX_REPLICAS: most}
         there = replicas if available is None else available
         return ReplicaSet(
             metadata=ObjectMeta(
                 name=name, namespace="ns", uid=f"{name}-uid", generation=1,
                 creationTimestamp=NOW - timedelta(seconds=1000 - number if age is None else age),
-                annotations={key: str(value) for key, value in known.items() if value is not None} | (annotations or {}),
+                annotations={key: str(value) for key, value in existing.items() if value is not None} | (annotations or {}),
             ),
             spec=ReplicaSetSpec(
                 selector=LabelSelector(matchLabels={"app": "d"}), replicas=replicas,

@@ -77,8 +77,8 @@ async def make_ready(cluster):
 async def rolled_out(cluster, messages, generation):
     async def step():
         await make_ready(cluster)
-        found = await cluster.find("apps/v1", "Deployment", "d", namespace="default")
-        status = found.get("status", {})
+        result = await cluster.find("apps/v1", "Deployment", "d", namespace="default")
+        status = result.get("status", {})
         return status.get("observedGeneration") == generation and reason(status) == "NewReplicaSetAvailable"
 
     await cluster.until(step)
@@ -89,9 +89,9 @@ async def test_reconcile_rolls_out_a_template_and_keeps_the_old_set(cluster, run
     await rolled_out(cluster, messages, 1)
     await set_version(cluster, "2")
     await rolled_out(cluster, messages, 2)
-    found = await sets(cluster)
-    assert {version: rs.spec.replicas for version, rs in found.items()} == {"1": 0, "2": 2}
-    assert found["2"].metadata.annotations[REVISION] == "2"
+    result = await sets(cluster)
+    assert {version: rs.spec.replicas for version, rs in result.items()} == {"1": 0, "2": 2}
+    assert result["2"].metadata.annotations[REVISION] == "2"
     deployment = await messages(lambda _: True)
     assert deployment["metadata"]["annotations"] == {REVISION: "2"}
     assert {pod.metadata.labels["v"] for pod in await cluster.client.list(Pod, namespace="default")} == {"2"}
@@ -157,16 +157,16 @@ async def test_reconcile_does_not_count_an_uncached_own_set_as_collision(cluster
     await make(cluster, spec(0))
     await messages(lambda status: reason(status) == "NewReplicaSetAvailable")
     (only,) = (await sets(cluster)).values()
-    found = running.deployments.lister.get("d", namespace="default")
-    assert await running._is_ours(found, only)
+    result = running.deployments.lister.get("d", namespace="default")
+    assert await running._is_ours(result, only)
 
 
 async def test_reconcile_reports_a_rejected_set(cluster, running, spec, messages):
     await cluster.make("v1", "ResourceQuota", "none", namespace="default", spec={"hard": {"count/replicasets.apps": "0"}},
                        status={"hard": {"count/replicasets.apps": "0"}, "used": {"count/replicasets.apps": "0"}})  # fmt: skip
     await make(cluster, spec(1))
-    found = await messages(lambda status: reason(status) == "ReplicaSetCreateError")
-    (message,) = [c["message"] for c in found["status"]["conditions"]]
+    result = await messages(lambda status: reason(status) == "ReplicaSetCreateError")
+    (message,) = [c["message"] for c in result["status"]["conditions"]]
     assert message.startswith('Failed to create new replica set "d-')
     assert "exceeded quota" in message
     assert await cluster.until(lambda: cluster.events("ReplicaSetCreateError"))
@@ -203,8 +203,8 @@ async def test_reconcile_rolls_back_to_the_last_revision_by_annotation(cluster, 
     await cluster.client.patch(Deployment, "d", {"metadata": annotations}, namespace="default")
 
     async def rolled_back():
-        found = await sets(cluster)
-        return found["1"].metadata.annotations[REVISION] == "3"
+        result = await sets(cluster)
+        return result["1"].metadata.annotations[REVISION] == "3"
 
     await cluster.until(rolled_back)
     deployment = await messages(lambda _: True)

@@ -27,8 +27,8 @@ def test_template_hash_equals_that_of_kube_controller_manager():
 
 
 def test_template_hash_differs_for_each_collision():
-    made = {template_hash(template(app="x"), count) for count in (None, 0, 1, 2)}
-    assert len(made) == 4
+    created = {template_hash(template(app="x"), count) for count in (None, 0, 1, 2)}
+    assert len(created) == 4
 
 
 def test_names_are_cut_where_they_are_too_long():

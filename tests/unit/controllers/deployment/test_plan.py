@@ -46,11 +46,15 @@ def test_plan_creates_the_first_set_at_full_size(deployment):
     planned = step(deployment(3, least=5, annotations={"a": "b"}))
     (created,) = planned.actions
     rs = created.rs
-    made = rs.metadata.labels["pod-template-hash"]
-    assert created.message == f"Scaled up replica set d-{made} from 0 to 3"
-    assert rs.metadata.name == f"d-{made}"
-    assert rs.metadata.labels == rs.spec.template.metadata.labels == {"app": "d", "v": "1", "pod-template-hash": made}
-    assert rs.spec.selector.matchLabels == {"app": "d", "pod-template-hash": made}
+    new_created = rs.metadata.labels["pod-template-hash"]
+    assert created.message == f"Scaled up replica set d-{new_created} from 0 to 3"
+    assert rs.metadata.name == f"d-{new_created}"
+    assert (
+        rs.metadata.labels
+        == rs.spec.template.metadata.labels
+        == {"app": "d", "v": "1", "pod-template-hash": new_created}
+    )
+    assert rs.spec.selector.matchLabels == {"app": "d", "pod-template-hash": new_created}
     assert rs.spec.minReadySeconds == 5
     assert rs.metadata.annotations == {"a": "b", REVISION: "1", DESIRED_REPLICAS: "3", MAX_REPLICAS: "4"}
     assert rs.metadata.ownerReferences[0].uid == "d-uid"

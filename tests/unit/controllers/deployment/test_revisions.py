@@ -12,9 +12,9 @@ from steersman.controllers.deployment.revisions import REVISION, REVISION_HISTOR
 
 
 def test_revision_annotations_record_new_and_old_revisions(rs):
-    made = revisions.as_newest(rs(revision=2), {}, 5)
-    assert (made.metadata.annotations[REVISION], made.metadata.annotations[REVISION_HISTORY]) == ("5", "2")
-    again = revisions.as_newest(made, {}, 7)
+    created = revisions.as_newest(rs(revision=2), {}, 5)
+    assert (created.metadata.annotations[REVISION], created.metadata.annotations[REVISION_HISTORY]) == ("5", "2")
+    again = revisions.as_newest(created, {}, 7)
     assert again.metadata.annotations[REVISION_HISTORY] == "2,5"
 
 
@@ -34,16 +34,16 @@ def test_malformed_revision_annotations_are_kept(rs):
 
 def test_revision_history_is_bounded(rs):
     long = ",".join(str(number) for number in range(1, 600))[: revisions.HISTORY_CHARS_MAX]
-    made = revisions.as_newest(rs(revision=700, annotations={REVISION_HISTORY: long}), {}, 701)
-    history = made.metadata.annotations[REVISION_HISTORY]
+    created = revisions.as_newest(rs(revision=700, annotations={REVISION_HISTORY: long}), {}, 701)
+    history = created.metadata.annotations[REVISION_HISTORY]
     assert len(history) <= revisions.HISTORY_CHARS_MAX
     assert history.endswith(",700")
     assert not history.startswith("1,")
 
 
 def test_annotations_of_the_deployment_are_taken_over_but_not_its_own_ones(rs):
-    given = {"a": "b", REVISION: "9", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
-    annotations = revisions.as_newest(rs(revision=1), given, 1).metadata.annotations
+    value = {"a": "b", REVISION: "9", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
+    annotations = revisions.as_newest(rs(revision=1), value, 1).metadata.annotations
     assert (annotations["a"], annotations[REVISION]) == ("b", "1")
     assert "kubectl.kubernetes.io/last-applied-configuration" not in annotations
 

@@ -24,14 +24,14 @@ def requested(deployment, revision, **facts):
 
 @pytest.mark.parametrize(("revision", "version"), [("1", "1"), ("2", "2"), ("0", "2")])
 def test_rollback_takes_template_and_annotations_of_the_revision(deployment, sets, revision, version):
-    found = rollback(requested(deployment, revision), sets)
-    labels = found.deployment.spec.template.metadata.labels
+    result = rollback(requested(deployment, revision), sets)
+    labels = result.deployment.spec.template.metadata.labels
     assert labels == {"app": "d", "v": version}
-    annotations = found.deployment.metadata.annotations
-    kept = {"deployment.kubernetes.io/revision": "3"}
-    assert annotations == ({**kept, "cause": "create"} if version == "1" else kept)
+    annotations = result.deployment.metadata.annotations
+    retained = {"deployment.kubernetes.io/revision": "3"}
+    assert annotations == ({**retained, "cause": "create"} if version == "1" else retained)
     text = f'Rolled back deployment "d" to revision {version}'
-    assert found[1:] == ("Normal", "DeploymentRollback", text)
+    assert result[1:] == ("Normal", "DeploymentRollback", text)
 
 
 @pytest.mark.parametrize(
@@ -42,15 +42,15 @@ def test_rollback_takes_template_and_annotations_of_the_revision(deployment, set
     ],
 )  # fmt: skip
 def test_rollback_that_is_not_possible_is_given_up(deployment, sets, revision, reason, message):
-    found = rollback(requested(deployment, revision), sets)
-    assert found[1:] == ("Warning", reason, message)
-    assert found.deployment.spec.template.metadata.labels["v"] == "3"
-    assert ROLLBACK_TO not in found.deployment.metadata.annotations
+    result = rollback(requested(deployment, revision), sets)
+    assert result[1:] == ("Warning", reason, message)
+    assert result.deployment.spec.template.metadata.labels["v"] == "3"
+    assert ROLLBACK_TO not in result.deployment.metadata.annotations
 
 
 def test_rollback_without_an_earlier_revision_is_given_up(deployment, rs):
-    found = rollback(requested(deployment, "0"), [rs(version="3", revision=1)])
-    assert found[1:] == ("Warning", "DeploymentRollbackRevisionNotFound", "Unable to find last revision.")
+    result = rollback(requested(deployment, "0"), [rs(version="3", revision=1)])
+    assert result[1:] == ("Warning", "DeploymentRollbackRevisionNotFound", "Unable to find last revision.")
 
 
 @pytest.mark.parametrize("revision", ["", "x", "1.0"])

@@ -75,8 +75,8 @@ def test_saturated_is_full_sized_for_this_size_and_available(deployment, rs, fac
     assert not rules.is_saturated(deployment(3), None)
 
 
-def sizes(found):
-    return {rs.metadata.name: size for rs, size in found}
+def sizes(obj):
+    return {rs.metadata.name: size for rs, size in obj}
 
 
 def test_growth_is_shared_in_proportion_and_what_is_left_is_the_largests(deployment, rs):

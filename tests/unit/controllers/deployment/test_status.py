@@ -97,8 +97,8 @@ def test_progress_deadline_counts_from_the_last_progress(deployment, conditions,
 
 
 def watched(deployment, before, counted, new=None):
-    found = status.progress(status.watch_progress(deployment, before, counted, new, now=NOW))
-    return found and (found.status, found.reason, found.message)
+    result = status.progress(status.watch_progress(deployment, before, counted, new, now=NOW))
+    return result and (result.status, result.reason, result.message)
 
 
 def test_progressing_condition_of_each_step(deployment, rs):

@@ -54,7 +54,7 @@ async def test_write_slices_creates_with_annotations_and_records_the_write(clust
     assert stored["metadata"]["annotations"] == {"kept": "yes", "added": "now"}
     assert controller.queue.delayed == 1  # a second look, in case the slice is deleted unobserved
     await controller.own_writes.await_seen(KEY)
-    assert [each.metadata.name for each in of_service(controller.slices, KEY, manager="test")] == ["one"]
+    assert [item.metadata.name for item in of_service(controller.slices, KEY, manager="test")] == ["one"]
 
 
 async def test_write_slices_omits_an_empty_list_of_endpoints(cluster, controller):
@@ -104,4 +104,4 @@ async def test_of_service_excludes_slices_of_other_managers(controller):
     slices = [new_slice("one", "10.0.0.1"), new_slice("two", "10.0.0.2", manager="other")]
     await write_slices(controller, KEY, controller.slices, Changes(create=slices), notes={})
     await controller.own_writes.await_seen(KEY)
-    assert [each.metadata.name for each in of_service(controller.slices, KEY, manager="other")] == ["two"]
+    assert [item.metadata.name for item in of_service(controller.slices, KEY, manager="other")] == ["two"]

@@ -35,10 +35,12 @@ def pods_in(zones, *, unready=()):
     return [msgspec.convert(tree, Pod) for tree in trees]
 
 
-def planned(zones, shares, *, slices=(), unready=(), annotations=AUTO, **spec):
+def planned(zones, shares, *, slices=(), unready=(), annotations=AUTO, max_endpoints=100, **spec):
     nodes = {zone: node(zone, "" if zone == "_" else zone) for zone in zones}
     pods = pods_in(zones, unready=unready)
-    return plan_slices(service(annotations, **spec), pods, slices, nodes, max_endpoints=100, zone_shares=shares)
+    return plan_slices(
+        service(annotations, **spec), pods, slices, nodes, max_endpoints=max_endpoints, zone_shares=shares
+    )
 
 
 def hinted(slices: list[EndpointSlice]) -> str:
@@ -108,6 +110,13 @@ def test_unchanged_slices_keep_possible_hints_and_lose_others():
     assert (name_of(moved), hinted([moved])) == ("made0", "aaab")
     (lost,) = planned("aaab", None, slices=slices).changes.update
     assert hinted([lost]) == "...."
+
+
+def test_each_slice_loses_its_hints_once_when_another_makes_hints_impossible():
+    slices = stored(planned("aabb", {"a": 0.5, "b": 0.5}))
+    changes = planned("aabb_", {"a": 0.6, "c": 0.4}, slices=slices, max_endpoints=4).changes
+    assert [hinted([slice_]) for slice_ in changes.create] == ["."]
+    assert [(name_of(slice_), hinted([slice_])) for slice_ in changes.update] == [("made0", "....")]
 
 
 def test_the_annotation_wins_over_the_traffic_distribution():

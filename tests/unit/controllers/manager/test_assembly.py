@@ -110,13 +110,13 @@ async def test_manager_stops_controllers_whose_start_interval_has_not_passed(clu
     manager = await assemble(
         configured, OneIdentity(cluster.client._transport, configured, clock=cluster.clock), identity="me"
     )
-    begun = cluster.clock.monotonic()
+    started_at = cluster.clock.monotonic()
     task = asyncio.create_task(manager.run())
     await cluster.until(lambda: manager.context.informers.informers[0].has_synced)
     manager.stop()
     await cluster.until(task.done)
     task.result()
-    assert cluster.clock.monotonic() - begun < 10
+    assert cluster.clock.monotonic() - started_at < 10
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,8 @@ async def test_selected_logs_controllers_that_cannot_run(cluster, caplog, monkey
     monkeypatch.setattr(assembly, "registered", lambda: entries)
     served = await ask(cluster.client)
     with caplog.at_level(logging.INFO):
-        found = list(selected(options(controllers=("absent-controller", "lacking-controller")), served))
-    assert found == []
+        result = list(selected(options(controllers=("absent-controller", "lacking-controller")), served))
+    assert result == []
     assert caplog.messages == [
         "controller absent-controller is not part of this release",
         "controller lacking-controller is skipped: the server does not serve apps/v9 nothings",

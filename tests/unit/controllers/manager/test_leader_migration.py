@@ -158,15 +158,15 @@ class Process:
 
 @pytest.fixture
 async def begin(cluster, options):
-    begun = []
+    started = []
 
     async def start(identity):
         identities = OneIdentity(cluster.client._transport, options, clock=cluster.clock)
-        begun.append(Process(await assemble(options, identities, identity=identity), identities))
-        return begun[-1]
+        started.append(Process(await assemble(options, identities, identity=identity), identities))
+        return started[-1]
 
     yield start
-    for process in begun:
+    for process in started:
         process.manager.stop()
         await cluster.until(process.task.done)
         process.task.exception()

@@ -30,9 +30,9 @@ def pod_metrics(name, *usages, at="2026-01-01T00:00:00Z"):
 
 async def test_resource_sums_the_containers_of_each_pod_in_thousandths():
     api, transport = scripted(answer({"items": [pod_metrics("a", "100m", "1"), pod_metrics("b", "250000u")]}))
-    found = await api.resource("cpu", "default", "app=web")
+    result = await api.resource("cpu", "default", "app=web")
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    assert found == {"a": Measured(1100, at, 30.0), "b": Measured(250, at, 30.0)}
+    assert result == {"a": Measured(1100, at, 30.0), "b": Measured(250, at, 30.0)}
     assert transport.targets == ["GET /apis/metrics.k8s.io/v1beta1/namespaces/default/pods?labelSelector=app%3Dweb"]
 
 
@@ -43,8 +43,8 @@ async def test_resource_skips_a_pod_with_a_container_without_usage():
 
 async def test_resource_of_a_container_returns_its_usage_only():
     api, _ = scripted(answer({"items": [pod_metrics("a", "100m", "300m")]}))
-    found = await api.resource("cpu", "default", "", container="c1")
-    assert found["a"].milli == 300
+    result = await api.resource("cpu", "default", "", container="c1")
+    assert result["a"].milli == 300
 
 
 async def test_resource_of_a_missing_container_raises_with_upstreams_text():

@@ -30,8 +30,8 @@ def settled(cluster):
     async def wait(**counts):
         """Return the object once its status satisfies the condition."""
 
-        def matches(found):
-            status = (found or {}).get("status", {})
+        def matches(obj):
+            status = (obj or {}).get("status", {})
             return all(status.get(name, 0) == count for name, count in counts.items())
 
         return await cluster.eventually("v1", "ReplicationController", "rc", matches, namespace="default")
@@ -123,8 +123,8 @@ async def test_reconcile_sets_and_clears_replica_failure(cluster, controller, sp
                        status={"hard": {"pods": "0"}, "used": {"pods": "0"}})  # fmt: skip
     await make(cluster, spec(2))
 
-    def is_told(found):
-        return [condition["reason"] for condition in found.get("status", {}).get("conditions", ())] == ["FailedCreate"]
+    def is_told(obj):
+        return [condition["reason"] for condition in obj.get("status", {}).get("conditions", ())] == ["FailedCreate"]
 
     obj = await cluster.eventually("v1", "ReplicationController", "rc", is_told, namespace="default")
     assert "exceeded quota" in obj["status"]["conditions"][0]["message"]
@@ -187,11 +187,11 @@ async def test_reconcile_continues_after_a_lost_deletion_event(cluster, controll
 
 async def test_reconcile_retries_a_conflicting_status_write(cluster, controller, spec, settled):
     await make(cluster, spec(0))
-    found = await settled(observedGeneration=1)
+    result = await settled(observedGeneration=1)
     stale = controller.objects.lister.get("rc", namespace="default")
     await cluster.client.patch(ReplicationController, "rc", {"metadata": {"labels": {"a": "b"}}}, namespace="default")
     written = await controller._update_status(stale, stale.status)
-    assert written.metadata.resourceVersion != found["metadata"]["resourceVersion"]
+    assert written.metadata.resourceVersion != result["metadata"]["resourceVersion"]
 
 
 async def test_reconcile_writes_no_status_of_a_recreated_object(cluster, controller, spec, settled):

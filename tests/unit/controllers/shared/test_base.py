@@ -88,15 +88,15 @@ class ResyncsMaps(Resynced):
 
     def _keys(self):
         self.looks += 1
-        return [each["metadata"]["name"] for each in self.maps.lister]
+        return [item["metadata"]["name"] for item in self.maps.lister]
 
 
 async def test_resync_begins_with_the_first_key(cluster, clock):
     shell = await cluster.start(ResyncsMaps)
     await clock.advance(3600)
     assert (shell.reconciled, shell.looks) == ([], 1)
-    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
-    await cluster.client.create(made)
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
+    await cluster.client.create(config_map)
     await cluster.until(lambda: shell.reconciled == ["a"], within_seconds=10)
     await cluster.until(lambda: shell.reconciled == ["a", "a"], within_seconds=301)
 
@@ -112,8 +112,8 @@ class Creating(ManagedController):
     async def reconcile(self, key):
         self.looks += 1
         if self.looks == 1:
-            made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": key, "namespace": "default"}}
-            self.record_created(key, self.maps, await self.client.create(made))
+            config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": key, "namespace": "default"}}
+            self.record_created(key, self.maps, await self.client.create(config_map))
 
 
 async def test_record_created_requeues_the_key(cluster, clock):

@@ -24,8 +24,8 @@ async def test_metadata_watch_follows_definitions(client, clock, until):
     async with InformerFactory(client) as informers:
         watch = shared(client, informers, clock=clock)
         informers.start()
-        heard = []
-        watch.listen(lambda resource, change: heard.append((resource.info.group_resource, change)))
+        received = []
+        watch.listen(lambda resource, change: received.append((resource.info.group_resource, change)))
         stop = asyncio.Event()
 
         async def run():
@@ -34,17 +34,17 @@ async def test_metadata_watch_follows_definitions(client, clock, until):
 
         running = asyncio.create_task(run())
         await until(lambda: watch.is_synced)
-        assert ("namespaces", "kube-system") in {(name, name_of(change.latest)) for name, change in heard}
+        assert ("namespaces", "kube-system") in {(name, name_of(change.latest)) for name, change in received}
         assert "events" not in watch.informers
 
-        made = await client.create(definition())
+        created = await client.create(definition())
         await until(lambda: "toys.example.com" in watch.informers)
         await clock.advance(2)
         toy = {"apiVersion": "example.com/v1", "kind": "Toy", "metadata": {"name": "t", "namespace": "default"}}
         await client.create(toy)
-        await until(lambda: any(name == "toys.example.com" and isinstance(change, Added) for name, change in heard))
+        await until(lambda: any(name == "toys.example.com" and isinstance(change, Added) for name, change in received))
 
-        await client.delete_object(made)
+        await client.delete_object(created)
         await until(lambda: "toys.example.com" not in watch.informers)
         stop.set()
         await running
@@ -59,9 +59,9 @@ async def test_listen_synced_reports_each_resource_after_its_first_list(client, 
         async with watch.running():
             await until(lambda: len(synced) == len(watch.informers))
             assert ("pods", True) in synced
-            made = await client.create(definition())
+            created = await client.create(definition())
             await until(lambda: ("toys.example.com", True) in synced)
-            await client.delete_object(made)
+            await client.delete_object(created)
             await until(lambda: "toys.example.com" not in watch.informers)
             await client.create(definition())
             await until(lambda: synced.count(("toys.example.com", True)) == 2)
@@ -96,8 +96,8 @@ async def test_unused_watch_is_not_kept(client, clock, until):
 
         running = asyncio.create_task(run())
         await until(lambda: watch.is_synced)
-        kept = watch.informers["namespaces"].lister.get("kube-system")
-        assert kept.metadata.uid
-        assert not hasattr(kept.metadata, "managedFields")
+        response = watch.informers["namespaces"].lister.get("kube-system")
+        assert response.metadata.uid
+        assert not hasattr(response.metadata, "managedFields")
         stop.set()
         await running

@@ -11,10 +11,10 @@ def test_object_part_decodes_only_its_fields():
         + reference
         + b"]}"
     )
-    found = decoding_of(object_part(tree("v1", "Secret"))).decode_object(b'{"metadata":' + metadata + b',"data":{}}')
-    assert (found.metadata.name, found.metadata.uid) == ("x", "2")
-    assert [owner.uid for owner in owners_of(found)] == ["1"]
-    assert not hasattr(found.metadata, "managedFields")
+    decoded = decoding_of(object_part(tree("v1", "Secret"))).decode_object(b'{"metadata":' + metadata + b',"data":{}}')
+    assert (decoded.metadata.name, decoded.metadata.uid) == ("x", "2")
+    assert [owner.uid for owner in owners_of(decoded)] == ["1"]
+    assert not hasattr(decoded.metadata, "managedFields")
 
 
 def test_object_part_requests_partial_metadata():

@@ -42,8 +42,8 @@ def pod(pod_spec, **metadata):
 
 async def test_create_records_an_event_per_pod(cluster, owner, config, pod_spec):
     owner.control.expectations.expect("k", creations=2)
-    made = await owner.control.create("k", config, [pod(pod_spec, name="a"), pod(pod_spec, name="b")])
-    assert (sorted(map(name_of, made.pods)), made.error) == (["a", "b"], None)
+    created = await owner.control.create("k", config, [pod(pod_spec, name="a"), pod(pod_spec, name="b")])
+    assert (sorted(map(name_of, created.pods)), created.error) == (["a", "b"], None)
     assert owner.control.expectations.pending("k") == (2, frozenset())
     events = await cluster.until(lambda: cluster.events("SuccessfulCreate"))
     assert {event["message"] for event in events} >= {"Created pod: a"}
@@ -52,11 +52,11 @@ async def test_create_records_an_event_per_pod(cluster, owner, config, pod_spec)
 async def test_failed_creation_lowers_expectations(cluster, owner, config, pod_spec):
     owner.control.expectations.expect("k", creations=3)
     bad = pod({"containers": []}, name="bad")
-    made = await owner.control.create("k", config, [bad, pod(pod_spec, name="b"), pod(pod_spec, name="c")])
-    assert made.pods == ()
+    created = await owner.control.create("k", config, [bad, pod(pod_spec, name="b"), pod(pod_spec, name="c")])
+    assert created.pods == ()
     assert owner.control.expectations.satisfied("k")
     events = await cluster.until(lambda: cluster.events("FailedCreate"))
-    assert events[0]["message"] == f"Error creating: {made.error}"
+    assert events[0]["message"] == f"Error creating: {created.error}"
 
 
 async def test_is_up_to_date_checks_the_cache_when_events_were_missed(cluster, owner, config, pod_spec):

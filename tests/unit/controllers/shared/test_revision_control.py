@@ -55,8 +55,12 @@ async def test_settle_creates_one_revision_per_template(cluster, control):
     first = await control.settle("k", ds, [], collisions=0)
     again = await control.settle("k", ds, [], collisions=0)  # the cache is late
     assert name_of(first.revision) == name_of(again.revision)
-    known = await control.settle("k", ds, await claimed(cluster, control, ds), collisions=0)
-    assert (name_of(known.revision), known.revision.revision, known.collisions) == (name_of(first.revision), 1, 0)
+    existing = await control.settle("k", ds, await claimed(cluster, control, ds), collisions=0)
+    assert (name_of(existing.revision), existing.revision.revision, existing.collisions) == (
+        name_of(first.revision),
+        1,
+        0,
+    )
 
 
 async def test_settle_requeues_after_a_creation(cluster):

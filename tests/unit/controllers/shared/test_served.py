@@ -16,10 +16,10 @@ class Scripted:
         self._answers = answers
 
     async def request(self, request):
-        found = self._answers.get(request.path)
-        if isinstance(found, bytes):
-            return Response(200, {}, found)
-        return Response(200 if found else 404, {}, msgspec.json.encode(found or {}))
+        response = self._answers.get(request.path)
+        if isinstance(response, bytes):
+            return Response(200, {}, response)
+        return Response(200 if response else 404, {}, msgspec.json.encode(response or {}))
 
 
 def row(resource, kind, *, scope="Namespaced", verbs=("get", "list")):

@@ -19,14 +19,14 @@ def test_config_is_created_with_upstreams_keys():
 
 
 def test_plan_config_is_none_when_up_to_date():
-    made = plan_config(None, INFO)
-    assert plan_config(made, INFO) is None
+    plan = plan_config(None, INFO)
+    assert plan_config(plan, INFO) is None
 
 
 def test_plan_config_keeps_settings_of_other_servers():
-    made = plan_config(None, INFO)
+    plan = plan_config(None, INFO)
     joined = plan_config(
-        made, AuthenticationInfo(client_ca=TWO, request_header_client_ca=TWO, allowed_names=("other",))
+        plan, AuthenticationInfo(client_ca=TWO, request_header_client_ca=TWO, allowed_names=("other",))
     )
     assert joined["data"]["client-ca-file"] == ONE + TWO
     assert joined["data"]["requestheader-allowed-names"] == '["front-proxy-client","other"]'
@@ -37,7 +37,7 @@ def test_plan_config_omits_request_headers_without_aggregator():
 
 
 def test_config_is_repaired_after_a_change():
-    made = plan_config(None, INFO)
-    made["data"] |= {"requestheader-allowed-names": "nonsense", "client-ca-file": "nonsense"}
-    repaired = plan_config(made, INFO)["data"]
+    plan = plan_config(None, INFO)
+    plan["data"] |= {"requestheader-allowed-names": "nonsense", "client-ca-file": "nonsense"}
+    repaired = plan_config(plan, INFO)["data"]
     assert (repaired["client-ca-file"], repaired["requestheader-allowed-names"]) == (ONE, '["front-proxy-client"]')

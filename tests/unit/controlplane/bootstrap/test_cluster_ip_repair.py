@@ -43,8 +43,8 @@ def service(name):
 
 
 async def test_pass_repairs_services_and_addresses(client, clock, repairer, reporter):
-    kept = (await client.create(service("a")))["spec"]["clusterIP"]
-    await client.delete(ADDRESSES, kept)
+    cluster_ip = (await client.create(service("a")))["spec"]["clusterIP"]
+    await client.delete(ADDRESSES, cluster_ip)
     orphan = await client.get(ADDRESSES, (await client.create(service("b")))["spec"]["clusterIP"])
     orphan["spec"]["parentRef"]["name"] = "gone"
     ip = orphan["metadata"]["name"]
@@ -52,7 +52,7 @@ async def test_pass_repairs_services_and_addresses(client, clock, repairer, repo
     await client.create({**orphan, "metadata": {"name": ip, "labels": orphan["metadata"]["labels"]}})
     await clock.advance(62)
     await repairer.whole_pass()
-    assert (await client.get(ADDRESSES, kept))["spec"]["parentRef"]["name"] == "a"
+    assert (await client.get(ADDRESSES, cluster_ip))["spec"]["parentRef"]["name"] == "a"
     with pytest.raises(NotFound):
         await client.get(ADDRESSES, ip)
     assert (await reporter.collect())[0].samples == [("", (("type", "repair"),), 1), ("", (("type", "leak"),), 1)]
@@ -72,12 +72,12 @@ async def test_check_is_repeated_when_the_service_changes_meanwhile(client, repa
     get = client.get
 
     async def late(what, name, **options):
-        found = await get(what, name, **options)
+        response = await get(what, name, **options)
         if what == SERVICES:
             monkeypatch.setattr(client, "get", get)
             to_name = {"spec": {"type": "ExternalName", "externalName": "x.example.com"}}
             await client.patch(SERVICES, "a", to_name, namespace="default")
-        return found
+        return response
 
     monkeypatch.setattr(client, "get", late)
     assert await repairer.check("service:default/a") == 0.5

@@ -112,10 +112,10 @@ async def test_authentication_config_map_is_created_and_recreated(store, clock):
         client_ca="-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n"
     )
     await core.start()
-    found = await core.bootstrap.client.get(
+    obj = await core.bootstrap.client.get(
         tree("v1", "ConfigMap"), "extension-apiserver-authentication", namespace="kube-system"
     )
-    assert "BEGIN CERTIFICATE" in found["data"]["client-ca-file"]
+    assert "BEGIN CERTIFICATE" in obj["data"]["client-ca-file"]
     await pass_seconds(clock, 1)
     await core.bootstrap.client.delete(CONFIG_MAPS, NAME, namespace="kube-system")
     await pass_seconds(clock, 1)
@@ -191,15 +191,15 @@ async def test_first_repairs_run_concurrently(store, clock, monkeypatch):
 
 async def test_readyz_fails_until_the_first_repair_succeeds(store, clock, monkeypatch):
     core = ServerCore(APIServerOptions(), store, clock=clock, with_bootstrap_controller=True)
-    begun, finish = asyncio.Event(), asyncio.Event()
+    started, finish = asyncio.Event(), asyncio.Event()
 
     async def repair():
-        begun.set()
+        started.set()
         await finish.wait()
 
     monkeypatch.setattr(core.bootstrap.node_ports, "whole_pass", repair)
     starting = asyncio.create_task(core.start())
-    await begun.wait()
+    await started.wait()
     check = "/readyz/poststarthook/start-service-ip-repair-controllers"
     assert (await core.client.request("GET", check)).code == 500
     assert (await core.client.request("GET", "/readyz")).code == 500

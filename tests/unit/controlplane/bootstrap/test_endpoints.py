@@ -29,17 +29,17 @@ def listed(tree):
 
 
 def test_endpoints_list_all_addresses_in_order_and_are_not_mirrored():
-    made = plan_endpoints(None, ["192.0.2.9", "192.0.2.10", "192.0.2.9"], PORTS, correct_ports=False)
-    assert listed(made) == ["192.0.2.10", "192.0.2.9"]
-    assert made["subsets"][0]["ports"] == PORTS
-    assert made["metadata"]["labels"] == {"endpointslice.kubernetes.io/skip-mirror": "true"}
+    plan = plan_endpoints(None, ["192.0.2.9", "192.0.2.10", "192.0.2.9"], PORTS, correct_ports=False)
+    assert listed(plan) == ["192.0.2.10", "192.0.2.9"]
+    assert plan["subsets"][0]["ports"] == PORTS
+    assert plan["metadata"]["labels"] == {"endpointslice.kubernetes.io/skip-mirror": "true"}
 
 
 def test_plan_endpoints_is_none_when_up_to_date():
     assert plan_endpoints(stored("192.0.2.1"), ["192.0.2.1"], PORTS, correct_ports=True) is None
 
 
-def test_addresses_come_and_go_with_their_servers_the_last_one_too():
+def test_endpoints_follow_running_servers():
     assert listed(plan_endpoints(stored("192.0.2.1"), ["192.0.2.1", "192.0.2.2"], PORTS, correct_ports=False)) == [
         "192.0.2.1",
         "192.0.2.2",
@@ -48,23 +48,23 @@ def test_addresses_come_and_go_with_their_servers_the_last_one_too():
 
 
 def test_plan_endpoints_corrects_the_port_at_start_only():
-    found = stored("192.0.2.1", ports=OTHER_PORTS)
-    assert plan_endpoints(found, ["192.0.2.1"], PORTS, correct_ports=True)["subsets"][0]["ports"] == PORTS
-    assert plan_endpoints(found, ["192.0.2.1"], PORTS, correct_ports=False) is None
+    result = stored("192.0.2.1", ports=OTHER_PORTS)
+    assert plan_endpoints(result, ["192.0.2.1"], PORTS, correct_ports=True)["subsets"][0]["ports"] == PORTS
+    assert plan_endpoints(result, ["192.0.2.1"], PORTS, correct_ports=False) is None
     spoiled = stored("192.0.2.1", ports=OTHER_PORTS, managed=BY_SOMEBODY)
     assert plan_endpoints(spoiled, ["192.0.2.1"], PORTS, correct_ports=False)["subsets"][0]["ports"] == PORTS
 
 
 def test_plan_endpoints_replaces_an_unknown_form():
-    found = stored("192.0.2.1")
-    found["subsets"].append({"addresses": [{"ip": "192.0.2.7"}], "ports": PORTS})
-    assert listed(plan_endpoints(found, ["192.0.2.1"], PORTS, correct_ports=False)) == ["192.0.2.1"]
+    result = stored("192.0.2.1")
+    result["subsets"].append({"addresses": [{"ip": "192.0.2.7"}], "ports": PORTS})
+    assert listed(plan_endpoints(result, ["192.0.2.1"], PORTS, correct_ports=False)) == ["192.0.2.1"]
 
 
 def test_plan_endpoints_restores_the_label():
-    found = stored("192.0.2.1")
-    found["metadata"]["labels"] = {"mine": "stays"}
-    labels = plan_endpoints(found, ["192.0.2.1"], PORTS, correct_ports=False)["metadata"]["labels"]
+    result = stored("192.0.2.1")
+    result["metadata"]["labels"] = {"mine": "stays"}
+    labels = plan_endpoints(result, ["192.0.2.1"], PORTS, correct_ports=False)["metadata"]["labels"]
     assert labels == {"mine": "stays", "endpointslice.kubernetes.io/skip-mirror": "true"}
 
 
@@ -94,28 +94,28 @@ def test_plan_endpoints_removes_one_address():
 
 
 def test_plan_slice_mirrors_the_endpoints():
-    made = plan_slice(None, stored("192.0.2.1", "192.0.2.2")).tree
-    assert made["addressType"] == "IPv4"
-    assert made["endpoints"][0] == {"addresses": ["192.0.2.1"], "conditions": {"ready": True}}
-    assert made["ports"] == PORTS
-    assert made["metadata"]["labels"] == {"kubernetes.io/service-name": "kubernetes"}
-    assert plan_slice(made, stored("192.0.2.1", "192.0.2.2")) is None
+    plan = plan_slice(None, stored("192.0.2.1", "192.0.2.2")).tree
+    assert plan["addressType"] == "IPv4"
+    assert plan["endpoints"][0] == {"addresses": ["192.0.2.1"], "conditions": {"ready": True}}
+    assert plan["ports"] == PORTS
+    assert plan["metadata"]["labels"] == {"kubernetes.io/service-name": "kubernetes"}
+    assert plan_slice(plan, stored("192.0.2.1", "192.0.2.2")) is None
 
 
 def test_plan_slice_repairs_a_changed_slice():
-    made = plan_slice(None, stored("192.0.2.1")).tree
-    made["metadata"]["labels"] = {}
-    assert plan_slice(made, stored("192.0.2.1")).tree["metadata"]["labels"]
-    assert plan_slice({**made, "endpoints": []}, stored("192.0.2.1")).tree["endpoints"]
+    plan = plan_slice(None, stored("192.0.2.1")).tree
+    plan["metadata"]["labels"] = {}
+    assert plan_slice(plan, stored("192.0.2.1")).tree["metadata"]["labels"]
+    assert plan_slice({**plan, "endpoints": []}, stored("192.0.2.1")).tree["endpoints"]
 
 
 def test_plan_slice_replaces_a_slice_of_another_ip_family():
-    made = plan_slice(None, stored("192.0.2.1")).tree
-    plan = plan_slice(made, stored("2001:db8::1"))
+    new_plan = plan_slice(None, stored("192.0.2.1")).tree
+    plan = plan_slice(new_plan, stored("2001:db8::1"))
     assert (plan.replaces, plan.tree["addressType"]) == (True, "IPv6")
 
 
 def test_plan_slice_is_empty_without_addresses():
-    made = plan_slice(None, stored("192.0.2.1")).tree
-    plan = plan_slice(made, plan_endpoints(stored("192.0.2.1"), [], PORTS, correct_ports=False))
+    new_plan = plan_slice(None, stored("192.0.2.1")).tree
+    plan = plan_slice(new_plan, plan_endpoints(stored("192.0.2.1"), [], PORTS, correct_ports=False))
     assert (plan.tree["endpoints"], plan.tree["ports"]) == ([], [])

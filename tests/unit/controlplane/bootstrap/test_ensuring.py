@@ -31,7 +31,7 @@ async def test_missing_objects_are_made_and_existing_ones_stay(server):
 
 async def test_ensure_repairs_an_existing_object(server):
     await ensure(server.core.client, [DesiredObject(MAPS, config_map(a="1"))])
-    repair = lambda found, wanted: {**found, "data": wanted["data"]}  # noqa: E731 — the shortest way to say it
+    repair = lambda obj, expected: {**obj, "data": expected["data"]}  # noqa: E731 — the shortest way to say it
     await ensure(server.core.client, [DesiredObject(f"{MAPS}?fieldManager=me", config_map(a="2"), repair)])
     assert await data(server) == {"a": "2"}
     owners = (await server.request("GET", f"{MAPS}/m")).json()["metadata"]["managedFields"]
@@ -41,7 +41,7 @@ async def test_ensure_repairs_an_existing_object(server):
 async def test_ensure_replaces_by_an_object_without_resource_version(server):
     await ensure(server.core.client, [DesiredObject(MAPS, config_map(a="1"))])
     uid = (await server.request("GET", f"{MAPS}/m")).json()["metadata"]["uid"]
-    await ensure(server.core.client, [DesiredObject(MAPS, config_map(a="2"), lambda found, wanted: wanted)])
+    await ensure(server.core.client, [DesiredObject(MAPS, config_map(a="2"), lambda obj, expected: expected)])
     assert (await server.request("GET", f"{MAPS}/m")).json()["metadata"]["uid"] != uid
 
 

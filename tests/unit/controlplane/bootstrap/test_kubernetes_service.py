@@ -20,22 +20,22 @@ def stored(**spec):
     return tree
 
 
-def plan(found, wish=DESIRED, *, at_start=False):
-    return plan_service(found, wish, ranges=RANGES, at_start=at_start)
+def plan(obj, wish=DESIRED, *, at_start=False):
+    return plan_service(obj, wish, ranges=RANGES, at_start=at_start)
 
 
 def test_missing_service_is_created_without_a_selector():
-    made = plan(None).tree
-    assert made["spec"]["ports"] == [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": 6443}]
-    assert (made["spec"]["clusterIP"], made["spec"]["type"]) == ("10.0.0.1", "ClusterIP")
-    assert made["metadata"]["labels"] == {"component": "apiserver", "provider": "kubernetes"}
-    assert (made["spec"]["ipFamilyPolicy"], made["spec"]["sessionAffinity"]) == ("SingleStack", "None")
-    assert "selector" not in made["spec"]
+    new_plan = plan(None).tree
+    assert new_plan["spec"]["ports"] == [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": 6443}]
+    assert (new_plan["spec"]["clusterIP"], new_plan["spec"]["type"]) == ("10.0.0.1", "ClusterIP")
+    assert new_plan["metadata"]["labels"] == {"component": "apiserver", "provider": "kubernetes"}
+    assert (new_plan["spec"]["ipFamilyPolicy"], new_plan["spec"]["sessionAffinity"]) == ("SingleStack", "None")
+    assert "selector" not in new_plan["spec"]
 
 
 def test_service_is_of_type_nodeport_when_a_node_port_is_given():
-    made = plan(None, DesiredService(ip="10.0.0.1", target_port=6443, node_port=30443)).tree
-    assert (made["spec"]["type"], made["spec"]["ports"][0]["nodePort"]) == ("NodePort", 30443)
+    new_plan = plan(None, DesiredService(ip="10.0.0.1", target_port=6443, node_port=30443)).tree
+    assert (new_plan["spec"]["type"], new_plan["spec"]["ports"][0]["nodePort"]) == ("NodePort", 30443)
 
 
 @pytest.mark.parametrize("at_start", [True, False])
@@ -44,26 +44,26 @@ def test_service_as_desired_is_not_written(at_start):
 
 
 def test_start_corrects_ports_and_type_of_any_field_manager():
-    found = stored(type="NodePort", ports=[{"name": "https", "port": 443, "targetPort": 1, "nodePort": 30000}])
-    repaired = plan(found, at_start=True).tree
+    result = stored(type="NodePort", ports=[{"name": "https", "port": 443, "targetPort": 1, "nodePort": 30000}])
+    repaired = plan(result, at_start=True).tree
     assert (repaired["spec"]["type"], repaired["spec"]["ports"]) == ("ClusterIP", DESIRED.ports)
     assert repaired["metadata"]["resourceVersion"] == "7"
 
 
 def test_running_server_corrects_only_changes_of_other_field_managers():
     """Two servers started with different ports would correct each other for ever."""
-    found = stored(ports=[{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 16443}])
-    assert plan(found) is None
-    found["metadata"]["managedFields"] = BY_SOMEBODY
-    assert plan(found).tree["spec"]["ports"] == DESIRED.ports
-    found["metadata"].pop("managedFields")
-    assert plan(found).tree["spec"]["ports"] == DESIRED.ports
+    result = stored(ports=[{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 16443}])
+    assert plan(result) is None
+    result["metadata"]["managedFields"] = BY_SOMEBODY
+    assert plan(result).tree["spec"]["ports"] == DESIRED.ports
+    result["metadata"].pop("managedFields")
+    assert plan(result).tree["spec"]["ports"] == DESIRED.ports
 
 
 def test_plan_service_repairs_selector_and_labels():
-    found = stored(selector={"app": "x"})
-    found["metadata"]["labels"] = {"mine": "stays"}
-    correction = plan(found)
+    result = stored(selector={"app": "x"})
+    result["metadata"]["labels"] = {"mine": "stays"}
+    correction = plan(result)
     assert correction.why == "it has a selector; it lacks labels"
     assert "selector" not in correction.tree["spec"]
     assert correction.tree["metadata"]["labels"] == {
@@ -74,8 +74,8 @@ def test_plan_service_repairs_selector_and_labels():
 
 
 def test_plan_service_restores_the_cluster_ip():
-    found = stored(type="ExternalName", externalName="x.example.com", clusterIP="", clusterIPs=None)
-    repaired = plan(found, at_start=True).tree["spec"]
+    result = stored(type="ExternalName", externalName="x.example.com", clusterIP="", clusterIPs=None)
+    repaired = plan(result, at_start=True).tree["spec"]
     assert (repaired["clusterIP"], repaired["clusterIPs"], repaired["type"]) == ("10.0.0.1", ["10.0.0.1"], "ClusterIP")
     assert "externalName" not in repaired
 

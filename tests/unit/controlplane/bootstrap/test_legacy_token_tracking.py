@@ -19,9 +19,9 @@ def test_plan_creates_the_config_map_with_todays_date():
 
 @pytest.mark.parametrize("data", [None, {}, {"since": ""}, {"since": "yesterday"}, {"since": "20260101"}])
 def test_plan_repairs_a_missing_or_malformed_date(data):
-    found = {"metadata": {"name": NAME, "resourceVersion": "7"}, "data": data}
-    desired = plan_tracking(found, TODAY)
-    assert desired["metadata"] is found["metadata"]
+    body = {"metadata": {"name": NAME, "resourceVersion": "7"}, "data": data}
+    desired = plan_tracking(body, TODAY)
+    assert desired["metadata"] is body["metadata"]
     assert desired["data"] == {"since": "2026-03-04"}
 
 
@@ -33,8 +33,8 @@ async def test_config_map_exists_at_the_start_and_is_recreated():
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock, with_bootstrap_controller=True) as server:
         client = server.core.bootstrap.client
-        found = await client.get(CONFIG_MAPS, NAME, namespace=NAMESPACE)
-        assert found["data"] == {"since": clock.now().date().isoformat()}
+        config_map = await client.get(CONFIG_MAPS, NAME, namespace=NAMESPACE)
+        assert config_map["data"] == {"since": clock.now().date().isoformat()}
         assert (
             "[+]poststarthook/start-legacy-token-tracking-controller ok"
             in (await server.request("GET", "/readyz?verbose")).body.decode()

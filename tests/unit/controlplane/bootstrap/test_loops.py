@@ -85,8 +85,8 @@ async def test_deleted_system_namespace_is_recreated_within_a_second(server, cli
 async def test_deleted_service_is_recreated_within_a_second(client, clock):
     await client.delete(SERVICES, "kubernetes", namespace="default")
     await pass_seconds(clock, 1)
-    found = await client.get(SERVICES, "kubernetes", namespace="default")
-    assert (found["spec"]["clusterIP"], found["spec"]["ports"][0]["nodePort"]) == ("10.0.0.1", 30443)
+    obj = await client.get(SERVICES, "kubernetes", namespace="default")
+    assert (obj["spec"]["clusterIP"], obj["spec"]["ports"][0]["nodePort"]) == ("10.0.0.1", 30443)
 
 
 async def test_changed_service_is_corrected_within_a_second(client, clock):
@@ -148,8 +148,8 @@ async def test_identity_lease_of_an_earlier_run_is_taken_over(server, client, cl
 
 
 async def test_deleted_ip_address_is_recreated_with_an_event(client, clock):
-    made = await client.create(service("a"))
-    ip = made["spec"]["clusterIP"]
+    created = await client.create(service("a"))
+    ip = created["spec"]["clusterIP"]
     await client.delete(ADDRESSES, ip)
     await pass_seconds(clock, 2)
     assert (await client.get(ADDRESSES, ip))["spec"]["parentRef"]["name"] == "a"
@@ -167,8 +167,8 @@ async def test_ip_address_without_service_is_deleted_after_its_grace_period(clie
 
 
 async def test_ip_address_with_wrong_parent_is_replaced(client, clock):
-    made = await client.create(service("a"))
-    ip = made["spec"]["clusterIP"]
+    created = await client.create(service("a"))
+    ip = created["spec"]["clusterIP"]
     await client.delete(ADDRESSES, ip)
     await client.create(address(ip, "somebody", **MANAGED))
     await pass_seconds(clock, 3)
@@ -203,8 +203,8 @@ async def test_leaked_node_port_is_released_after_several_passes(server, client,
 
 
 async def test_unallocated_node_port_is_allocated_with_an_event(server, client, clock):
-    made = await client.create(service("a", type="NodePort"))
-    port = made["spec"]["ports"][0]["nodePort"]
+    created = await client.create(service("a", type="NodePort"))
+    port = created["spec"]["ports"][0]["nodePort"]
     registry = NodePortRegistry(server.store, PortRange(30000, 32767))
     await registry.change(await registry.read(), take=[], release=[port])
     await pass_seconds(clock, 200)
@@ -228,9 +228,9 @@ def cidr(name, *cidrs):
 async def test_service_cidr_is_deleted_after_its_last_address(client, clock):
     await client.create(cidr("more", "10.9.0.0/24"))
     await pass_seconds(clock, 1.5)
-    found = await client.get(CIDRS, "more")
-    assert found["metadata"]["finalizers"] == ["networking.k8s.io/service-cidr-finalizer"]
-    assert found["status"]["conditions"][0]["status"] == "True"
+    result = await client.get(CIDRS, "more")
+    assert result["metadata"]["finalizers"] == ["networking.k8s.io/service-cidr-finalizer"]
+    assert result["status"]["conditions"][0]["status"] == "True"
     await client.create(service("a", clusterIP="10.9.0.7"))
     await client.delete(CIDRS, "more")
     await pass_seconds(clock, 3)
@@ -242,9 +242,9 @@ async def test_service_cidr_is_deleted_after_its_last_address(client, clock):
 
 
 async def test_new_service_cidr_can_be_updated_by_its_creator(client, clock):
-    made = await client.create(cidr("more", "10.9.0.0/24"))
+    created = await client.create(cidr("more", "10.9.0.0/24"))
     await pass_seconds(clock, 0.5)
-    await client.update({**made, "spec": {"cidrs": ["10.9.0.0/24", "fd00::/112"]}})
+    await client.update({**created, "spec": {"cidrs": ["10.9.0.0/24", "fd00::/112"]}})
 
 
 async def test_deleted_default_service_cidr_is_recreated_within_a_second(client, clock):

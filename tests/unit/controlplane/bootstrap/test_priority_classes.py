@@ -4,7 +4,7 @@ from steersman.controlplane.bootstrap.priority_classes import bootstrap_priority
 from steersman.testing import InProcessAPIServer
 
 
-async def test_they_are_there_after_a_start_and_stay_as_they_are():
+async def test_system_priority_classes_are_created_and_not_changed():
     async with InProcessAPIServer() as server:
         classes = (await server.request("GET", "/apis/scheduling.k8s.io/v1/priorityclasses")).json()["items"]
         values = {item["metadata"]["name"]: item["value"] for item in classes}

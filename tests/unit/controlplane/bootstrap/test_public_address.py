@@ -43,9 +43,9 @@ def test_public_address_of_another_family_is_accepted_without_endpoint_reconcile
     assert public_address(options, find_host=find_host) == "2001:db8::1"
 
 
-@pytest.mark.parametrize("found", ["", "127.0.0.1"])
-def test_public_address_is_none_without_network(found):
-    assert public_address(APIServerOptions(), find_host=lambda _: found) == ""
+@pytest.mark.parametrize("obj", ["", "127.0.0.1"])
+def test_public_address_is_none_without_network(obj):
+    assert public_address(APIServerOptions(), find_host=lambda _: obj) == ""
 
 
 def test_asking_the_machine_raises_nothing():
@@ -64,9 +64,9 @@ def test_advertise_address_without_interface_is_logged(caplog):
     assert caplog.messages == ["no interface of this machine has the advertise address 192.0.2.1"]
 
 
-@pytest.mark.parametrize(("found", "published"), [("192.0.2.99", "192.0.2.99"), ("", "no address")])
-def test_unpublished_advertise_address_is_logged(caplog, found, published):
-    public_address(APIServerOptions(advertise_address="127.0.0.1"), find_host=lambda _: found)
+@pytest.mark.parametrize(("obj", "published"), [("192.0.2.99", "192.0.2.99"), ("", "no address")])
+def test_unpublished_advertise_address_is_logged(caplog, obj, published):
+    public_address(APIServerOptions(advertise_address="127.0.0.1"), find_host=lambda _: obj)
     assert caplog.messages == [
         f"the advertise address 127.0.0.1 is not published, as other machines cannot reach it: {published} is"
     ]

@@ -27,9 +27,9 @@ def plan(one, *others, addresses=()):
 
 
 def test_plan_adds_finalizer_and_condition_to_a_new_service_cidr():
-    made = plan(cidr("a", "10.1.0.0/24"))
-    assert made.add_finalizer
-    assert made.condition == {**READY, "lastTransitionTime": "2026-01-01T12:00:00Z"}
+    new_plan = plan(cidr("a", "10.1.0.0/24"))
+    assert new_plan.add_finalizer
+    assert new_plan.condition == {**READY, "lastTransitionTime": "2026-01-01T12:00:00Z"}
 
 
 def test_plan_is_empty_for_a_ready_service_cidr():
@@ -38,22 +38,22 @@ def test_plan_is_empty_for_a_ready_service_cidr():
 
 
 def test_plan_ignores_the_default_service_cidr():
-    made = plan(cidr("kubernetes", "10.0.0.0/24"))
-    assert (made.add_finalizer, made.condition) == (False, None)
+    new_plan = plan(cidr("kubernetes", "10.0.0.0/24"))
+    assert (new_plan.add_finalizer, new_plan.condition) == (False, None)
 
 
 def test_plan_keeps_a_terminating_service_cidr_in_use():
-    made = plan(
+    new_plan = plan(
         cidr("a", "10.1.0.0/24", finalizers=[FINALIZER], deleted_seconds_ago=60, conditions=[READY]),
         addresses=[address("10.1.0.7")],
     )
-    assert (made.remove_finalizer, made.condition["status"], made.condition["reason"]) == (
+    assert (new_plan.remove_finalizer, new_plan.condition["status"], new_plan.condition["reason"]) == (
         False,
         "False",
         "Terminating",
     )
     again = plan(
-        cidr("a", "10.1.0.0/24", finalizers=[FINALIZER], deleted_seconds_ago=60, conditions=[made.condition]),
+        cidr("a", "10.1.0.0/24", finalizers=[FINALIZER], deleted_seconds_ago=60, conditions=[new_plan.condition]),
         addresses=[address("10.1.0.7")],
     )
     assert again.condition is None

@@ -68,7 +68,7 @@ def test_acknowledgement_is_awaited_for_five_seconds():
     assert (decision.write, decision.next_check) == (None, NOW + timedelta(seconds=4))
 
 
-@pytest.mark.parametrize(("minutes", "asked"), [(14.9, ()), (15, ("a",)), (30, ("a",)), (30.1, ())])
-def test_candidates_are_valid_for_thirty_minutes_and_pinged_after_half(minutes, asked):
+@pytest.mark.parametrize(("minutes", "requested"), [(14.9, ()), (15, ("a",)), (30, ("a",)), (30.1, ())])
+def test_candidates_are_valid_for_thirty_minutes_and_pinged_after_half(minutes, requested):
     lease = Lease(holder="a", renewed=NOW, duration_seconds=60, strategy=OLDEST_EMULATION_VERSION)
-    assert decide(lease, [candidate("a", renewed=minutes * 60)], now=NOW).ask == asked
+    assert decide(lease, [candidate("a", renewed=minutes * 60)], now=NOW).ask == requested

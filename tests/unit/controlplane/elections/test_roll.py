@@ -25,7 +25,7 @@ def place(renewed, pinged=None, *, lease=None):
 
 
 @pytest.mark.parametrize(
-    ("renewed", "pinged", "wanted"),
+    ("renewed", "pinged", "expected"),
     [
         (None, None, "absent"),
         (None, 1, "absent"),
@@ -43,9 +43,9 @@ def place(renewed, pinged=None, *, lease=None):
         (100, -10, "stale"),
     ],
 )
-def test_call_roll_classifies_a_candidate(renewed, pinged, wanted):
+def test_call_roll_classifies_a_candidate(renewed, pinged, expected):
     """Seconds since it renewed and since it was asked."""
-    assert place(renewed, pinged) == wanted
+    assert place(renewed, pinged) == expected
 
 
 def test_call_roll_treats_the_holder_of_an_expired_lease_as_stale():

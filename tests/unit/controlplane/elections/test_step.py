@@ -175,8 +175,8 @@ def test_decide_does_not_await_a_holder_that_released_the_lease():
 
 
 def test_decide_elects_a_releasing_holder_that_renews_its_candidacy():
-    asked = decide(lease(""), [candidate("a", renewed=-1)], now=NOW, departed={"a"})
-    assert (asked.reason, asked.ask) == (Reason.ASKING, ("a",))
+    requested = decide(lease(""), [candidate("a", renewed=-1)], now=NOW, departed={"a"})
+    assert (requested.reason, requested.ask) == (Reason.ASKING, ("a",))
     assert decide(lease(""), [candidate("a", renewed=0.1)], now=at(0.1)).write == Assign("a", OURS)
 
 
@@ -185,8 +185,8 @@ def test_decide_keeps_the_holder_against_an_equal_candidate():
 
 
 def test_decide_prefers_a_better_candidate_after_all_acknowledgements():
-    asked = decide(lease(), [candidate("a", renewed=-6), OLDER], now=NOW)
-    assert (asked.reason, asked.write, asked.ask) == (Reason.ASKING, None, ("a",))
+    requested = decide(lease(), [candidate("a", renewed=-6), OLDER], now=NOW)
+    assert (requested.reason, requested.write, requested.ask) == (Reason.ASKING, None, ("a",))
     waiting = decide(lease(), [candidate("a", renewed=-6, pinged=-1), OLDER], now=NOW)
     assert (waiting.reason, waiting.write, waiting.next_check) == (Reason.WAITING, None, at(4))
     assert decide(lease(), [SAME, OLDER], now=NOW).write == Prefer("older", OURS)

@@ -55,12 +55,12 @@ def test_malformed_size_is_none(document):
 @given(st.lists(st.tuples(st.integers(0, 65535), st.integers(0, 65535)), max_size=5), st.lists(st.integers(1, 9)))
 def test_size_reader_accepts_bytes_in_any_chunks(pairs, cuts):
     text = b"\n".join(b'{"Width":%d,"Height":%d}' % pair for pair in pairs)
-    reader, found = SizeReader(), []
+    reader, result = SizeReader(), []
     for cut in cuts:
-        found += reader.feed(text[:cut])
+        result += reader.feed(text[:cut])
         text = text[cut:]
-    found += reader.feed(text)
-    assert found == [Size(*pair) for pair in pairs]
+    result += reader.feed(text)
+    assert result == [Size(*pair) for pair in pairs]
 
 
 def test_size_reader_drops_overlong_documents():

@@ -60,8 +60,8 @@ def test_limit_cuts_within_a_line():
 
 def test_options_are_parsed_from_a_query():
     query = {"follow": "true", "tailLines": "3", "limitBytes": "7", "sinceSeconds": "60", "stream": "Stdout"}
-    made = read_options(query, now=NOW)
-    assert made == LogOptions(
+    options = read_options(query, now=NOW)
+    assert options == LogOptions(
         follow=True, tail_lines=3, limit_bytes=7, since=NOW - timedelta(seconds=60), stream="Stdout"
     )
     assert read_options({"sinceTime": "2026-01-02T03:04:05Z"}, now=NOW).since == NOW.replace(microsecond=0)

@@ -20,12 +20,12 @@ def pod(state=None, last=None, **annotations):
 
 
 def host(node=None):
-    found = {"metadata": {"name": "n", "annotations": node or {}}}
-    return SimulatedHost(lambda _: None, lambda _: found, clock=FakeClock())
+    body = {"metadata": {"name": "n", "annotations": node or {}}}
+    return SimulatedHost(lambda _: None, lambda _: body, clock=FakeClock())
 
 
-async def log(made, *, node=None, **options):
-    return b"".join([piece async for piece in host(node).logs(made, "c", LogOptions(**options))])
+async def log(obj, *, node=None, **options):
+    return b"".join([piece async for piece in host(node).logs(obj, "c", LogOptions(**options))])
 
 
 class Streams:
@@ -78,8 +78,8 @@ async def test_log_of_an_unknown_container_is_unavailable():
 
 async def test_exec_returns_annotated_output_and_code():
     streams = Streams()
-    made = pod(**{EXEC_OUTPUT: "hi {pod}", EXEC_CODE: "4"})
-    assert (await host().execute(made, "c", ["ls"], streams), streams.said) == (4, b"hi p")
+    new_pod = pod(**{EXEC_OUTPUT: "hi {pod}", EXEC_CODE: "4"})
+    assert (await host().execute(new_pod, "c", ["ls"], streams), streams.said) == (4, b"hi p")
 
 
 async def test_exec_requires_a_running_container():
@@ -93,17 +93,17 @@ async def test_connect_is_rejected():
 
 
 def running(command, state=None, **annotations):
-    made = pod(state, **annotations)
-    made["spec"] = {"containers": [{"name": "c", "command": ["sh", "-c", command]}]}
-    return made
+    new_pod = pod(state, **annotations)
+    new_pod["spec"] = {"containers": [{"name": "c", "command": ["sh", "-c", command]}]}
+    return new_pod
 
 
 class World:
     """A pod whose status changes as time passes, and its host."""
 
-    def __init__(self, made, end=None):
+    def __init__(self, obj, end=None):
         self.clock = FakeClock(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
-        self.made = made
+        self.made = obj
         self.end = end
         self.host = SimulatedHost(lambda _: self.newest(), lambda _: None, clock=self.clock)
 
@@ -118,13 +118,13 @@ class World:
 async def test_logs_contain_the_output_written_so_far():
     command = "echo a; sleep 5; echo b; sleep 5; echo c"
     world = World(running(command))
-    lines = b"".join([each async for each in world.host.logs(world.made, "c", LogOptions())])
+    lines = b"".join([item async for item in world.host.logs(world.made, "c", LogOptions())])
     assert lines == b"a\n"
     await world.clock.advance(5)
-    render = [each async for each in world.host.logs(world.made, "c", LogOptions(timestamps=True))]
+    render = [item async for item in world.host.logs(world.made, "c", LogOptions(timestamps=True))]
     assert b"".join(render) == b"2026-01-02T03:04:05.000000000Z a\n2026-01-02T03:04:10.000000000Z b\n"
     noted = World(running(command, **{LOGS: "other"}))
-    assert b"".join([each async for each in noted.host.logs(noted.made, "c", LogOptions())]) == b"other\n"
+    assert b"".join([item async for item in noted.host.logs(noted.made, "c", LogOptions())]) == b"other\n"
 
 
 async def test_followed_logs_show_the_output_as_it_is_written():
@@ -145,15 +145,15 @@ async def test_attach_writes_the_output_and_returns_the_exit_code(is_over):
     world, streams = World(running("echo a; sleep 10; echo b; exit 3"), end=3), Streams()
     if is_over:
         await world.clock.advance(60)
-    made = world.newest()
-    made["spec"] = world.made["spec"]
-    task = asyncio.ensure_future(world.host.attach(made, "c", streams))
+    created = world.newest()
+    created["spec"] = world.made["spec"]
+    task = asyncio.ensure_future(world.host.attach(created, "c", streams))
     await world.clock.advance(0 if is_over else 15)
     assert (await task, streams.said) == (3, b"a\nb\n")
 
 
 async def test_logs_in_back_off_are_those_of_the_last_run():
     ended = {"terminated": {"startedAt": SINCE, "finishedAt": SINCE, "containerID": "x"}}
-    made = running("echo a; exit 1", {"waiting": {"reason": "CrashLoopBackOff"}})
-    made["status"]["containerStatuses"][0]["lastState"] = ended
-    assert await log(made) == b"a\n"
+    created = running("echo a; exit 1", {"waiting": {"reason": "CrashLoopBackOff"}})
+    created["status"]["containerStatuses"][0]["lastState"] = ended
+    assert await log(created) == b"a\n"

@@ -125,13 +125,13 @@ def joined(frames):
 
 @given(FRAMES, st.lists(st.integers(1, 200), max_size=30))
 def test_any_frames_round_trip_in_any_chunks(frames, cuts):
-    writer, reader, found, start = Writer(), Reader(), [], 0
+    writer, reader, result, start = Writer(), Reader(), [], 0
     sent = b"".join(encode(writer, frame) for frame in frames)
     for size in cuts:
-        found += reader.feed(sent[start : start + size])
+        result += reader.feed(sent[start : start + size])
         start += size
-    found += reader.feed(sent[start:])
-    assert joined(found) == joined([expected(frame) for frame in frames])
+    result += reader.feed(sent[start:])
+    assert joined(result) == joined([expected(frame) for frame in frames])
 
 
 @given(st.lists(st.binary(max_size=200), max_size=5))

@@ -57,8 +57,8 @@ async def test_upgrade_with_unknown_protocols_names_those_of_the_server():
     ],
 )
 async def test_upgrade_without_protocols_is_a_bad_request(offered, text):
-    code, _, found = await answer(EXEC, *offered)
-    assert (code, found) == (400, text)
+    code, _, result = await answer(EXEC, *offered)
+    assert (code, result) == (400, text)
 
 
 async def test_websocket_without_common_subprotocol_names_both_transports():

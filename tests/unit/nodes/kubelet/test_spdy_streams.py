@@ -52,7 +52,7 @@ async def test_exec_with_tty_receives_sizes_and_merges_output():
         client.send(client.encoder.data(ids["resize"], b'"Height":24}\n'))
         await client.until(lambda: ids["error"] in client.ended)
         assert client.data[ids["stdout"]] == b"a"
-    assert [(each.width, each.height) for each in host.sizes] == [(80, 24)]
+    assert [(size.width, size.height) for size in host.sizes] == [(80, 24)]
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ PATH = "/apis/metrics.k8s.io/v1beta1"
 
 
 def named(name, namespace="default", node="n", **metadata):
-    made = pod(requests={"cpu": "200m"}, annotations=metadata.pop("annotations", None))
-    made["metadata"] |= {"name": name, "namespace": namespace, **metadata}
-    made["spec"]["nodeName"] = node
-    return made
+    new_pod = pod(requests={"cpu": "200m"}, annotations=metadata.pop("annotations", None))
+    new_pod["metadata"] |= {"name": name, "namespace": namespace, **metadata}
+    new_pod["spec"]["nodeName"] = node
+    return new_pod
 
 
 PODS = [named("a", labels={"app": "x"}), named("b", "other"), named("c", node="gone")]
@@ -38,10 +38,10 @@ def test_pods_are_listed_by_namespace_labels_and_fields():
 
 
 def test_pod_has_the_usage_of_its_containers():
-    found = api().answer("GET", f"{PATH}/namespaces/default/pods/a", {})
-    assert (found["kind"], found["apiVersion"], found["window"]) == ("PodMetrics", "metrics.k8s.io/v1beta1", "10s")
-    assert found["containers"] == [{"name": "c", "usage": {"cpu": "100000000n", "memory": "1024Ki"}}]
-    assert found["metadata"]["labels"] == {"app": "x"}
+    result = api().answer("GET", f"{PATH}/namespaces/default/pods/a", {})
+    assert (result["kind"], result["apiVersion"], result["window"]) == ("PodMetrics", "metrics.k8s.io/v1beta1", "10s")
+    assert result["containers"] == [{"name": "c", "usage": {"cpu": "100000000n", "memory": "1024Ki"}}]
+    assert result["metadata"]["labels"] == {"app": "x"}
 
 
 def test_node_has_the_usage_of_its_pods():
@@ -53,7 +53,7 @@ def test_node_has_the_usage_of_its_pods():
 
 def test_pod_with_an_invalid_annotation_is_left_out():
     pods = [named("a", annotations={"kwok.x-k8s.io/usage-cpu": "a lot"}), named("b")]
-    assert [each["metadata"]["name"] for each in api(pods).answer("GET", f"{PATH}/pods", {})["items"]] == ["b"]
+    assert [item["metadata"]["name"] for item in api(pods).answer("GET", f"{PATH}/pods", {})["items"]] == ["b"]
 
 
 @pytest.mark.parametrize("path", ["/apis", "/apis/metrics.k8s.io", PATH])

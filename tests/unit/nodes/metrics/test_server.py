@@ -34,15 +34,15 @@ def make_pems(hosts):
 @pytest.fixture
 async def client():
     async with InProcessAPIServer() as server:
-        made = Client(LoopbackTransport(server.core.client))
+        new_client = Client(LoopbackTransport(server.core.client))
         config = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {"name": "extension-apiserver-authentication", "namespace": NAMESPACE},
             "data": {"requestheader-client-ca-file": FRONT_PROXY.certificate.decode()},
         }
-        await made.create(config)
-        yield made
+        await new_client.create(config)
+        yield new_client
 
 
 async def registered_port(client):

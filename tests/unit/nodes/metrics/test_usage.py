@@ -22,7 +22,7 @@ def pod(*, annotations=None, requests=None, state=None):
 
 
 @pytest.mark.parametrize(
-    ("made", "cpu", "memory"),
+    ("obj", "cpu", "memory"),
     [
         (pod(), 0.001, MEBI),
         (pod(requests={"cpu": "300m", "memory": "64Mi"}), 0.15, 32 * MEBI),
@@ -30,8 +30,8 @@ def pod(*, annotations=None, requests=None, state=None):
         (pod(requests={"cpu": "1"}, annotations={"kwok.x-k8s.io/usage-cpu": "250m"}), 0.25, MEBI),
     ],
 )
-def test_default_usage_is_the_annotation_or_half_of_the_request(made, cpu, memory):
-    assert container_usage(default_usage, made, node=None, now=NOW) == {"c": {"cpu": cpu, "memory": memory}}
+def test_default_usage_is_the_annotation_or_half_of_the_request(obj, cpu, memory):
+    assert container_usage(default_usage, obj, node=None, now=NOW) == {"c": {"cpu": cpu, "memory": memory}}
 
 
 def test_container_usage_leaves_out_containers_that_do_not_run():

@@ -31,12 +31,12 @@ def core(kind, name, **fields):
 
 
 def pod(script, *, annotations=None, restart="Never", **container):
-    made = core("Pod", "p")
-    made["metadata"]["annotations"] = {PROCESS_POD: "true"} if annotations is None else annotations
+    created = core("Pod", "p")
+    created["metadata"]["annotations"] = {PROCESS_POD: "true"} if annotations is None else annotations
     one = {"name": "c", "image": "i", "command": ["sh", "-c", script], **container}
     volumes = [{"name": "v", "configMap": {"name": "m"}}, {"name": "d", "persistentVolumeClaim": {"claimName": "k"}}]
     spec = {"nodeName": "n", "containers": [one], "restartPolicy": restart, "volumes": volumes}
-    return {**made, "spec": {**spec, "terminationGracePeriodSeconds": 1}}
+    return {**created, "spec": {**spec, "terminationGracePeriodSeconds": 1}}
 
 
 class World:
@@ -51,11 +51,11 @@ class World:
                     return event.object
         raise AssertionError("the watch ended")
 
-    async def phase(self, wanted):
-        return await self.until(lambda obj: obj["status"].get("phase") == wanted)
+    async def phase(self, expected):
+        return await self.until(lambda obj: obj["status"].get("phase") == expected)
 
-    async def log(self, made):
-        return b"".join([piece async for piece in self.controller.host.logs(made, "c", LogOptions())]).decode()
+    async def log(self, obj):
+        return b"".join([piece async for piece in self.controller.host.logs(obj, "c", LogOptions())]).decode()
 
 
 @asynccontextmanager
@@ -102,9 +102,9 @@ async def test_container_has_mounts_service_account_and_api_access(tmp_path):
     async with cluster(tmp_path) as world:
         for lines in ("kept", "kept\nkept"):
             await world.client.create(pod(script, volumeMounts=mounts))
-            made = await world.phase("Succeeded")
-            assert await world.log(made) == f"blue\n127.0.0.1 7443 p\nCA\n1\n{lines}\n"
-            assert made["status"]["podIP"]
+            created = await world.phase("Succeeded")
+            assert await world.log(created) == f"blue\n127.0.0.1 7443 p\nCA\n1\n{lines}\n"
+            assert created["status"]["podIP"]
             await world.client.delete(PODS, "p", namespace="default")
             async with asyncio.timeout(20):
                 await gone(world.client)

@@ -15,8 +15,8 @@ def test_find_matches_names_and_tags_in_order() -> None:
     images = read_images(
         {"images": [{"image": "r.io/a:1*", "command": ["one"]}, {"image": "r.io/?", "command": ["any"]}]}
     )
-    found = [images.find(name) for name in ("r.io/a:1.2", "r.io/a:latest", "r.io/b", "r.io/b:2")]
-    assert [each and each.command for each in found] == [["one"], ["any"], ["any"], None]
+    matches = [images.find(name) for name in ("r.io/a:1.2", "r.io/a:latest", "r.io/b", "r.io/b:2")]
+    assert [item and item.command for item in matches] == [["one"], ["any"], ["any"], None]
 
 
 def test_applied_to_keeps_what_the_container_has(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ async def test_pod_runs_the_command_of_its_image(tmp_path: Path) -> None:
     (folder / "greet").chmod(0o755)
     images = read_images({"images": [{"image": "i", "command": ["greet"], "directory": str(folder)}]})
     async with cluster(tmp_path, images=images) as world:
-        made = pod("", command=[], args=["you"], workingDir="/x")
-        created = await world.client.create(made)
+        new_pod = pod("", command=[], args=["you"], workingDir="/x")
+        created = await world.client.create(new_pod)
         await world.phase("Succeeded")
         assert (await world.log(created)).startswith("hello you from ")

@@ -31,21 +31,21 @@ def described(**spec: object) -> Tree:
 
 
 def test_container_sandbox_takes_user_and_group_of_the_container_first(tmp_path: Path) -> None:
-    made = described(securityContext={"runAsUser": 1000, "runAsGroup": 3000})
+    created = described(securityContext={"runAsUser": 1000, "runAsGroup": 3000})
     container = {"securityContext": {"runAsUser": 0, "allowPrivilegeEscalation": False}}
-    sandbox = container_sandbox(made, container, (), private=tmp_path)
+    sandbox = container_sandbox(created, container, (), private=tmp_path)
     assert (sandbox.uid, sandbox.gid, sandbox.no_new_privileges) == (0, 3000, True)
     assert sandbox.hostname == "web-0"
 
 
 @pytest.mark.parametrize(
-    ("capabilities", "kept"),
+    ("capabilities", "retained"),
     [({"drop": ["ALL"]}, []), ({"drop": ["ALL"], "add": ["NET_BIND_SERVICE", "SYS_ADMIN"]}, [10]), ({"drop": ["CHOWN"]}, None)],
 )  # fmt: skip
-def test_container_sandbox_drops_capabilities(capabilities: Tree, kept: list[int] | None, tmp_path: Path) -> None:
+def test_container_sandbox_drops_capabilities(capabilities: Tree, retained: list[int] | None, tmp_path: Path) -> None:
     container = {"securityContext": {"capabilities": capabilities}}
-    found = list(container_sandbox(described(), container, (), private=tmp_path).capabilities)
-    assert found == kept if kept is not None else 0 not in found and 1 in found
+    result = list(container_sandbox(described(), container, (), private=tmp_path).capabilities)
+    assert result == retained if retained is not None else 0 not in result and 1 in result
 
 
 def test_container_sandbox_creates_a_missing_working_directory(tmp_path: Path) -> None:
@@ -58,8 +58,8 @@ def test_container_sandbox_creates_a_missing_working_directory(tmp_path: Path) -
 
 
 def test_hosts_file_has_subdomain_and_aliases() -> None:
-    made = described(subdomain="web", hostAliases=[{"ip": "10.1.2.3", "hostnames": ["foo", "bar"]}])
-    assert hosts_file(made).splitlines()[3:] == [
+    created = described(subdomain="web", hostAliases=[{"ip": "10.1.2.3", "hostnames": ["foo", "bar"]}])
+    assert hosts_file(created).splitlines()[3:] == [
         "127.0.0.1\tweb-0.web.default.svc.cluster.local\tweb-0", "", "# Entries added by HostAliases.", "10.1.2.3\tfoo\tbar",
     ]  # fmt: skip
 
@@ -80,15 +80,15 @@ def test_resolve_follows_links_within_the_root(tmp_path: Path) -> None:
 # The program
 
 
-def run(tmp_path: Path, script: str, *, mounts: tuple[Mount, ...] = (), made: Tree | None = None, **container: object) -> subprocess.CompletedProcess[str]:  # fmt: skip
-    sandbox = container_sandbox(made or described(), container, mounts, private=tmp_path)
+def run(tmp_path: Path, script: str, *, mounts: tuple[Mount, ...] = (), obj: Tree | None = None, **container: object) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    sandbox = container_sandbox(obj or described(), container, mounts, private=tmp_path)
     return subprocess.run(sandbox.run(["sh", "-c", script]), capture_output=True, text=True, check=False)
 
 
 @needs_namespaces
 def test_sandbox_has_processes_hostname_and_user_of_its_own(tmp_path: Path) -> None:
-    made = described(securityContext={"runAsUser": 1000, "runAsGroup": 3000})
-    done = run(tmp_path, "echo $$; hostname; id -u; id -g; cat /etc/hostname; exit 3", made=made)
+    created = described(securityContext={"runAsUser": 1000, "runAsGroup": 3000})
+    done = run(tmp_path, "echo $$; hostname; id -u; id -g; cat /etc/hostname; exit 3", obj=created)
     assert done.stdout.split() == ["1", "web-0", "1000", "3000", "web-0"]
     assert done.returncode == 3
 
@@ -158,8 +158,8 @@ async def test_isolated_pod_has_its_volumes_at_their_paths(tmp_path: Path) -> No
     script = "cat /etc/config/color /etc/keys/password /shared/from-init; echo mine > /shared/x; while sleep 0.05; do cat /etc/podinfo/labels 2>/dev/null; echo; done"  # fmt: skip
     async with cluster(tmp_path, isolation="namespaces") as world:
         await world.client.create(core("Secret", "s", stringData={"password": "hidden"}))
-        made = pod(script)
-        made["metadata"]["labels"] = {"stage": "one"}
+        new_pod = pod(script)
+        new_pod["metadata"]["labels"] = {"stage": "one"}
         volumes = [
             {"name": "config", "configMap": {"name": "m", "defaultMode": 0o440}},
             {"name": "keys", "secret": {"secretName": "s"}},
@@ -172,11 +172,11 @@ async def test_isolated_pod_has_its_volumes_at_their_paths(tmp_path: Path) -> No
             {"name": "shared", "mountPath": "/shared"},
             {"name": "info", "mountPath": "/etc/podinfo"},
         ]
-        main = {**made["spec"]["containers"][0], "volumeMounts": mounts}
+        main = {**new_pod["spec"]["containers"][0], "volumeMounts": mounts}
         second = {"name": "d", "image": "i", "command": ["sh", "-c", "until cat /shared/x; do sleep 0.05; done; sleep 60"], "volumeMounts": [mounts[2]]}  # fmt: skip
         init = {"name": "init", "image": "i", "command": ["sh", "-c", "echo prepared > /shared/from-init"], "volumeMounts": [mounts[2]]}  # fmt: skip
-        made["spec"] |= {"containers": [main, second], "initContainers": [init], "volumes": volumes}
-        created = await world.client.create(made)
+        new_pod["spec"] |= {"containers": [main, second], "initContainers": [init], "volumes": volumes}
+        created = await world.client.create(new_pod)
         await world.phase("Running")
         await log_line(world, created, "c", 'stage="one"')
         assert (await read_log(world, created, "c")).startswith("bluehiddenprepared\n")
@@ -220,15 +220,15 @@ def test_termination_message_falls_back_to_the_end_of_the_log(
     assert resources.termination_message(container, code=code, log=log) == message
 
 
-async def read_log(world, made: Tree, container: str) -> str:
-    return b"".join([piece async for piece in world.controller.host.logs(made, container, LogOptions())]).decode()
+async def read_log(world, obj: Tree, container: str) -> str:
+    return b"".join([piece async for piece in world.controller.host.logs(obj, container, LogOptions())]).decode()
 
 
-async def log_line(world, made: Tree, container: str, line: str) -> None:
+async def log_line(world, obj: Tree, container: str, line: str) -> None:
     """Wait until a container has written a line."""
     text = ""
     async with asyncio.timeout(20):
-        async for piece in world.controller.host.logs(made, container, LogOptions(follow=True)):
+        async for piece in world.controller.host.logs(obj, container, LogOptions(follow=True)):
             text += piece.decode()
             if line in text.splitlines():
                 return

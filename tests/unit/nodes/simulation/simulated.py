@@ -24,8 +24,8 @@ def pod(*, annotations: dict[str, str] | None = None, container: Tree | None = N
 class Simulation:
     """Applies plans in the order of their due times; records what a watcher sees."""
 
-    def __init__(self, made: Tree, *, ends: bool = True, now: datetime = NOW) -> None:
-        self.pod = made
+    def __init__(self, obj: Tree, *, ends: bool = True, now: datetime = NOW) -> None:
+        self.pod = obj
         self.now = now
         self.ends = ends
         #: Seconds since the start, the pod's phase, and the state of each container.
@@ -55,9 +55,9 @@ class Simulation:
         return self.seen[begin:]
 
     def apply(self, status: Tree) -> None:
-        known = {condition["type"]: condition for condition in self.pod["status"].get("conditions", ())}
-        known |= {condition["type"]: condition for condition in status.get("conditions", ())}
-        self.pod["status"] = deepcopy({**self.pod["status"], **status, "conditions": list(known.values())})
+        by_key = {condition["type"]: condition for condition in self.pod["status"].get("conditions", ())}
+        by_key |= {condition["type"]: condition for condition in status.get("conditions", ())}
+        self.pod["status"] = deepcopy({**self.pod["status"], **status, "conditions": list(by_key.values())})
 
     def statuses(self) -> list[Tree]:
         status = self.pod["status"]

@@ -140,9 +140,9 @@ def test_invalid_image_name_is_reported_without_back_off() -> None:
 
 
 def test_one_absent_image_keeps_the_pod_pending() -> None:
-    made = pod()
-    made["spec"]["containers"].append({"name": "d", "image": "x:does-not-exist"})
-    world = Simulation(made)
+    new_pod = pod()
+    new_pod["spec"]["containers"].append({"name": "d", "image": "x:does-not-exist"})
+    world = Simulation(new_pod)
     assert world.run(0) == [(0.0, "Pending", "Ready", "ErrImagePull")]
 
 

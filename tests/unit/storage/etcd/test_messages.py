@@ -43,7 +43,7 @@ def test_compare_writes_a_revision_of_zero():
 def test_transaction_response_has_the_answers_to_its_ranges():
     answer = length_delimited(2, length_delimited(1, b"k") + integer(3, 7)) + integer(4, 1)
     data = length_delimited(1, integer(3, 12)) + b"".join(
-        length_delimited(3, each) for each in (length_delimited(1, answer), length_delimited(2, b""))
+        length_delimited(3, item) for item in (length_delimited(1, answer), length_delimited(2, b""))
     )
     response = messages.read_txn(data)
     assert (response.header.revision, response.succeeded) == (12, False)

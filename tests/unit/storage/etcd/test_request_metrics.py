@@ -33,7 +33,7 @@ def test_number_of_resources_is_bounded():
     for n in range(5000):
         metrics.observe("get", f"/registry/r{n}/a", 0.1, is_error=False)
     assert len(metrics.durations) < 3000
-    assert sum(each.requests for each in metrics.durations.values()) == 5000
+    assert sum(duration.requests for duration in metrics.durations.values()) == 5000
 
 
 def test_durations_of_several_clusters_are_added():
@@ -42,8 +42,8 @@ def test_durations_of_several_clusters_are_added():
     for cluster in clusters:
         cluster.observe("get", "/registry/events/ns/a", 0.001, is_error=True)
     total = merged(clusters)
-    assert {folder: (each.requests, each.errors) for (_, folder), each in total.items()} == {
+    assert {folder: (item.requests, item.errors) for (_, folder), item in total.items()} == {
         "/registry/pods/": (1, 0),
         "/registry/events/": (2, 2),
     }
-    assert [each.requests for each in clusters[1].durations.values()] == [1]
+    assert [duration.requests for duration in clusters[1].durations.values()] == [1]

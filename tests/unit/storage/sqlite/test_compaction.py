@@ -61,8 +61,8 @@ async def test_keep_bounds_compacts_a_large_history(open_store):
     for n in range(3000):
         await store.txn([Put("/a/x", b"%04d" % n * 100)])
     await store._compactor.keep_bounds()
-    kept = store.revision - store.compact_revision
-    assert 450 <= kept <= 550  # 600 bytes each
+    retained = store.revision - store.compact_revision
+    assert 450 <= retained <= 550  # 600 bytes each
     assert (await store.get("/a/x", revision=store.compact_revision)).value.startswith(b"2")
 
 

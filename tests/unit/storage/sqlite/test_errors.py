@@ -16,7 +16,7 @@ PATH = Path("/data/store.db")
         (StoreLocked(PATH, 42), "in use by process 42; stop it"),
         (StoreLocked(PATH, None), "in use by another process"),
         (NotAStore(PATH, "not a database"), "left untouched"),
-        (SchemaTooNew(PATH, found=9, known=1), "use that release or newer"),
+        (SchemaTooNew(PATH, stored=9, supported=1), "use that release or newer"),
         (CorruptStore(PATH, "malformed"), "restore a backup"),
         (StoreNotWritable(PATH, "read-only"), "check its permissions"),
     ],

@@ -163,13 +163,13 @@ async def test_persist_raises_for_values_that_cannot_be_encoded(writing):
     assert await writing.answer() == (1, "")
 
 
-@pytest.mark.parametrize(("on_disk", "kept"), [(0, 0), (5, 0), (6, 1), (8, 3), (9, 4)])
-async def test_writes_on_disk_are_settled_when_the_process_dies(writing, on_disk, kept, caplog):
+@pytest.mark.parametrize(("on_disk", "is_kept"), [(0, 0), (5, 0), (6, 1), (8, 3), (9, 4)])
+async def test_writes_on_disk_are_settled_when_the_process_dies(writing, on_disk, is_kept, caplog):
     writing.on_disk = on_disk
     for revision in (6, 0, 8, 9):
         writing.writer.persist([ROW] if revision else [], [("SELECT 1", ())], revision=revision, fingerprint=9)
     writing.processes[0].theirs.close()
-    assert await writing.answer() == (kept, "" if kept == 4 else "the writer process ended with code -9")
+    assert await writing.answer() == (is_kept, "" if is_kept == 4 else "the writer process ended with code -9")
     assert writing.processes[0].reaped == 1
     assert "the writer process ended with code -9; the next write starts another" in caplog.text
 

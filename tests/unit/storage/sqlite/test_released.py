@@ -32,9 +32,9 @@ async def test_data_directory_of_a_release_opens_with_everything_in_it(archive, 
         files.extractall(tmp_path, filter="data")
     for _ in range(2):  # as the release left it, and as this one does
         store = await SqliteStore.open(tmp_path / "state.db", clock=clock, squash_prefixes=["/beat/"])
-        found = await store.range("/")
-        assert {kv.key: kv.value for kv in found.kvs} == VALUES
-        assert {kv.key: kv.lease_id for kv in found.kvs if kv.lease_id} == {"/key/leased": 7}
+        response = await store.range("/")
+        assert {kv.key: kv.value for kv in response.kvs} == VALUES
+        assert {kv.key: kv.lease_id for kv in response.kvs if kv.lease_id} == {"/key/leased": 7}
         past = await store.range("/key/", revision=4)
         assert [kv.value for kv in past.kvs] == [b"again 1", b"changed 1", b"kept 1", b"removed 1"]
         revision = store.revision

@@ -92,9 +92,9 @@ async def test_backup_does_not_overwrite(open_store, path, tmp_path):
 async def test_repair_lists_and_drops_rows_that_are_damaged(open_store, path):
     await (await filled(open_store)).close()
     change(path, "UPDATE latest SET value = x'00' WHERE key = '/a/7'")
-    found = salvage(path)
-    assert (found.lost_keys, len(found.rows), found.acknowledged_revision) == (["/a/7"], 19, 20)
-    revision = repair(path, found, suffix=".damaged")
+    result = salvage(path)
+    assert (result.lost_keys, len(result.rows), result.acknowledged_revision) == (["/a/7"], 19, 20)
+    revision = repair(path, result, suffix=".damaged")
     store = await open_store()
     assert store.revision == revision
     kvs = (await store.range("/a/")).kvs

@@ -34,9 +34,9 @@ async def test_squashed_key_leaves_no_history(open_store, path):
     connection.close()
 
 
-def change(kind, revision, key, *, made=0, position=0):
+def change(kind, revision, key, *, create_revision=0, position=0):
     value = None if kind is Kind.REMOVED else b"%d" % revision
-    return (int(kind), (revision << POSITION_BITS) + position, key, made or revision, 0, value)
+    return (int(kind), (revision << POSITION_BITS) + position, key, create_revision or revision, 0, value)
 
 
 #: Keys made, changed, removed and made again, so that some are as they were made and others are not.
@@ -44,16 +44,16 @@ HISTORY = [
     change(Kind.CREATED, 1, "/a/once"),
     change(Kind.CREATED, 2, "/a/changed"),
     change(Kind.CREATED, 3, "/a/gone"),
-    change(Kind.REPLACED, 4, "/a/changed", made=2),
+    change(Kind.REPLACED, 4, "/a/changed", create_revision=2),
     change(Kind.CREATED, 5, "/a/again"),
-    change(Kind.REMOVED, 6, "/a/gone", made=3),
-    change(Kind.REMOVED, 7, "/a/again", made=5),
-    change(Kind.REPLACED, 8, "/a/changed", made=2),
+    change(Kind.REMOVED, 6, "/a/gone", create_revision=3),
+    change(Kind.REMOVED, 7, "/a/again", create_revision=5),
+    change(Kind.REPLACED, 8, "/a/changed", create_revision=2),
     change(Kind.CREATED, 9, "/a/again"),
     # In the oldest files the writes of a transaction shared their revision.
     change(Kind.CREATED, 10, "/a/one"),
     change(Kind.CREATED, 10, "/a/other", position=1),
-    change(Kind.REPLACED, 11, "/a/other", made=10),
+    change(Kind.REPLACED, 11, "/a/other", create_revision=10),
 ]
 
 
@@ -61,9 +61,9 @@ async def history_of(store):
     """Every past of the store, and every watch's."""
     pasts, watches = [], []
     for revision in range(1, store.revision + 1):
-        found = await store.range("/a/", revision=revision)
+        response = await store.range("/a/", revision=revision)
         pages = await store.range("/a/", revision=revision, limit=2)
-        pasts.append((found.kvs, found.count, pages.kvs, pages.count))
+        pasts.append((response.kvs, response.count, pages.kvs, pages.count))
         got = []
         (await store.watch("/a/", got.append, after_revision=revision, on_lost=got.append)).close()
         watches.append([event for batch in got for event in batch.events])
@@ -86,8 +86,8 @@ async def test_all_schemas_have_the_same_history(open_store, path, schema):
 
     state = {}
     for row in HISTORY:
-        kind, row_id, key, made, _, value = row
-        state[key] = None if kind == Kind.REMOVED else (value, made, row_id >> POSITION_BITS)
+        kind, row_id, key, create_revision, _, value = row
+        state[key] = None if kind == Kind.REMOVED else (value, create_revision, row_id >> POSITION_BITS)
         if row_id >> POSITION_BITS in (10, 11) and key == "/a/one":
             continue  # one of two at once
         kvs, count, page, page_count = pasts[(row_id >> POSITION_BITS) - 1]
@@ -95,7 +95,7 @@ async def test_all_schemas_have_the_same_history(open_store, path, schema):
         assert {kv.key: (kv.value, kv.create_revision, kv.mod_revision) for kv in kvs} == there
         assert (count, page_count, page) == (len(there), len(there), kvs[:2])
     for after, events in enumerate(watches, 1):
-        rows = [(key, value, made, at >> POSITION_BITS) for _, at, key, made, _, value in HISTORY]
-        wanted = [row for row in rows if row[3] > after]
-        assert {(e.key, e.value, e.create_revision, e.mod_revision) for e in events} == set(wanted)
-        assert len(events) == len(wanted)
+        rows = [(key, value, create_revision, at >> POSITION_BITS) for _, at, key, create_revision, _, value in HISTORY]
+        expected = [row for row in rows if row[3] > after]
+        assert {(e.key, e.value, e.create_revision, e.mod_revision) for e in events} == set(expected)
+        assert len(events) == len(expected)

@@ -140,18 +140,18 @@ async def test_abandoned_file_stays_open_when_it_cannot_be_read(open_store, path
     def fail(_path):
         raise sqlite3.OperationalError("disk I/O error")
 
-    kept = []
+    reports = []
     with monkeypatch.context() as patched:
         patched.setattr(Batches, "close_session", lambda _self: False)
         patched.setattr(thread_writer, "connect_reader", fail)
-        patched.setattr(thread_writer, "_unclosable", kept)
+        patched.setattr(thread_writer, "_unclosable", reports)
         await store.close()
     assert "-wal" in suffixes(path)
     assert "stays open, as it cannot be read: disk I/O error" in caplog.text
     store = await open_store()
     assert (await store.get("/a")).value == b"1"
     await store.close()
-    kept[0].close()
+    reports[0].close()
 
 
 async def test_write_finishes_beside_a_loop_that_never_rests(open_store):

@@ -119,11 +119,11 @@ async def outcome(path, copies):
         assert store.revision >= copies.revision
         corrupt = set()
         try:
-            found = await store.range("/")
+            response = await store.range("/")
         except CorruptValue as error:
-            found, corrupt = error.readable, set(error.keys)
+            response, corrupt = error.readable, set(error.keys)
         assert corrupt <= copies.values.keys()
-        assert {kv.key: kv.value for kv in found.kvs} == {
+        assert {kv.key: kv.value for kv in response.kvs} == {
             key: value for key, value in copies.values.items() if key not in corrupt
         }
         for key in copies.values:
@@ -258,10 +258,10 @@ async def test_repair_keeps_readable_keys_and_never_reuses_a_revision(running, t
     path = restored(running, tmp_path)
     os.truncate(path.with_name("store.db-wal"), 100_000)
     assert await outcome(path, running) == "refused"
-    found = salvage(path)
-    assert found.acknowledged_revision == running.revision
-    assert found.revision < running.revision
-    revision = repair(path, found, suffix=".damaged")
+    result = salvage(path)
+    assert result.acknowledged_revision == running.revision
+    assert result.revision < running.revision
+    revision = repair(path, result, suffix=".damaged")
     assert inspect(path).is_sound
     assert path.with_name("store.db.damaged-wal").exists()
     store = await SqliteStore.open(path, clock=FakeClock())

@@ -25,10 +25,10 @@ def test_writer_kind_depends_on_the_cpus_of_the_machine_where_there_is_no_affini
     ("on_disk", "result"), [(0, (0, True)), (5, (0, True)), (6, (1, True)), (8, (3, True)), (9, (4, False))]
 )
 def test_take_all_counts_frames_on_disk(on_disk, result):
-    asked = []
+    requests = []
 
     def reached(fingerprints):
-        asked.append(fingerprints)
+        requests.append(fingerprints)
         return on_disk
 
     in_flight = InFlight(reached)
@@ -36,7 +36,7 @@ def test_take_all_counts_frames_on_disk(on_disk, result):
         in_flight.add(revision, revision * 10)
     assert in_flight.settle(1, "") == 1
     assert in_flight.take_all() == result
-    assert asked == [{6: 60, 0: 0, 8: 80, 9: 90}]
+    assert requests == [{6: 60, 0: 0, 8: 80, 9: 90}]
     assert len(in_flight) == 0
 
 

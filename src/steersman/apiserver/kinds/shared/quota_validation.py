@@ -120,9 +120,9 @@ def _validate_scopes(spec: Tree) -> Iterator[FieldError]:
     yield from _validate_no_conflicts(scopes, scopes, path)
 
 
-def _validate_no_conflicts(found: Sequence[str], shown: Any, path: Path) -> Iterator[FieldError]:
+def _validate_no_conflicts(scopes: Sequence[str], shown: Any, path: Path) -> Iterator[FieldError]:
     for pair in _EXCLUSIVE:
-        if set(pair) <= set(found):
+        if set(pair) <= set(scopes):
             yield field.invalid(path, shown, "conflicting scopes")
 
 

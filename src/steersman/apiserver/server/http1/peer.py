@@ -51,7 +51,9 @@ def tls_extension(transport: asyncio.Transport) -> dict[str, Any]:
         "client_cert_chain": chain,
         "client_cert_name": distinguished_name.from_ssl(subject) if verified else None,
         "client_cert_error": _NOT_VERIFIED if chain and not verified else None,
-        "client_cert_valid": validity([each.get_info() for each in verified]) if chain else None,
+        "client_cert_valid": validity([verified_certificate.get_info() for verified_certificate in verified])
+        if chain
+        else None,
         "client_cert_authorities": authorities(verified),
         "tls_version": _TLS_VERSIONS.get(tls.version()),
         "cipher_suite": None,
@@ -71,4 +73,4 @@ def validity(chain: list[dict[str, Any]]) -> tuple[float, ...]:
 
 def authorities(chain: list[Any]) -> frozenset[str]:
     """Return the SHA-256 digests of a chain without the client's own certificate, unless it is the only one."""
-    return frozenset(hashlib.sha256(each.public_bytes(_DER)).hexdigest() for each in chain[1:] or chain)
+    return frozenset(hashlib.sha256(certificate.public_bytes(_DER)).hexdigest() for certificate in chain[1:] or chain)

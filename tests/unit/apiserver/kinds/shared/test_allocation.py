@@ -120,7 +120,7 @@ def test_decode_restores_encoded_ports(ports: PortRange, data: st.DataObject, me
 
 
 @pytest.mark.parametrize("value", [b"", b"[]", b"k8s\x00", b"k8s:enc:", b'{"data":"*"}', enclosed("v1", "Pod", b"")])
-def test_a_bitmap_rejects_values_that_are_no_range_allocation(value):
+def test_bitmap_rejects_values_that_are_no_range_allocation(value):
     with pytest.raises(ValueError):
         PortBitmap.decode(PORTS, value)
 

@@ -30,8 +30,8 @@ from steersman.apiserver.kinds.shared.go_form import go_diff, go_form
     ],
 )
 def test_go_form_shows_all_fields_with_go_names_in_order(type_: str, tree: dict, shown: dict):
-    found = go_form(type_, tree)
-    assert (found, list(found)) == (shown, list(shown))
+    result = go_form(type_, tree)
+    assert (result, list(result)) == (shown, list(shown))
 
 
 def test_go_form_converts_lists():

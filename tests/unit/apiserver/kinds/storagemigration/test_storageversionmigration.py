@@ -14,16 +14,16 @@ def migration(resource="screens", group="example.com", **status):
 
 def conditions(*types):
     return [
-        {"type": each, "status": "True", "reason": "R", "message": "", "lastTransitionTime": CREATED} for each in types
+        {"type": item, "status": "True", "reason": "R", "message": "", "lastTransitionTime": CREATED} for item in types
     ]
 
 
 def test_resource_is_required_and_immutable():
-    assert [str(each) for each in STRATEGY.validate(CONTEXT, migration(resource=""))] == [
+    assert [str(item) for item in STRATEGY.validate(CONTEXT, migration(resource=""))] == [
         "spec.resource.resource: Required value: resource is required"
     ]
     errors = STRATEGY.validate_update(CONTEXT, migration(resource="b", group=""), migration())
-    assert [(each.field, each.detail) for each in errors] == [
+    assert [(error.field, error.detail) for error in errors] == [
         ("group", "field is immutable"),
         ("resource", "field is immutable"),
     ]

@@ -146,16 +146,16 @@ class Client:
 
 @pytest.fixture
 async def client():
-    made = Client()
-    made.connect()
-    yield made
-    made.app.go.set()
-    made.app.takes_body.set()
-    made.lose()
-    await made.settle()
-    assert made.state.tasks == set()
-    assert made.state.connections == set()
-    assert made.clock.waiting == 0
+    new_client = Client()
+    new_client.connect()
+    yield new_client
+    new_client.app.go.set()
+    new_client.app.takes_body.set()
+    new_client.lose()
+    await new_client.settle()
+    assert new_client.state.tasks == set()
+    assert new_client.state.connections == set()
+    assert new_client.clock.waiting == 0
 
 
 def request(path: str = "/", *headers: str, method: str = "GET", version: str = "1.1") -> bytes:
@@ -277,7 +277,7 @@ async def test_chunk_extensions_and_trailers_are_bounded(client, overhead):
     assert client.app.requests[0][-1] == "cut"
 
 
-async def test_malformed_body_does_not_break_off_a_response_that_has_begun(client):
+async def test_malformed_body_does_not_interrupt_a_started_response(client):
     await client.send(request("/begun", "Content-Length: 0", method="POST"))
     client.app.go.set()
     await client.settle()
@@ -289,7 +289,7 @@ async def test_malformed_body_does_not_break_off_a_response_that_has_begun(clien
     assert client.transport.has_eof
 
 
-async def test_malformed_body_is_400_if_the_response_has_not_begun(client):
+async def test_malformed_body_is_400_before_the_response_has_started(client):
     await client.send(request("/", CHUNKED, method="POST"))
     await client.send(b"zz\r\n")
     assert client.codes == [400]
@@ -404,7 +404,7 @@ async def test_reading_pauses_while_too_many_bytes_wait_for_an_upgrade(client):
         (["Expect: tea"], 417),
     ],
 )
-async def test_request_whose_end_is_ambiguous_is_refused_and_ends_the_connection(client, headers, code):
+async def test_request_of_ambiguous_length_is_400_and_closes_the_connection(client, headers, code):
     await client.send(request("/", *headers, method="POST") + b"0\r\n\r\n" + request("/smuggled"))
     assert client.codes == [code]
     assert client.app.requests == []
@@ -429,7 +429,7 @@ async def test_request_whose_end_is_ambiguous_is_refused_and_ends_the_connection
         b"GET / ICE/1.0\r\nHost: x\r\n\r\n",
     ],
 )
-async def test_bytes_that_cannot_become_a_request_are_refused_at_once(client, raw):
+async def test_malformed_request_line_is_400_at_once(client, raw):
     await client.send(raw)
     assert client.codes == [400]
 
@@ -518,7 +518,7 @@ async def test_client_that_does_not_read_is_cut_off(client):
     assert client.transport.end == "aborted"
 
 
-async def test_closed_connection_whose_client_does_not_read_is_cut_off(client):
+async def test_closed_connection_is_aborted_when_the_client_does_not_read(client):
     client.transport.unsent = 1
     await client.send(request("/", "Connection: close"))
     assert client.transport.end == "closed"
@@ -526,7 +526,7 @@ async def test_closed_connection_whose_client_does_not_read_is_cut_off(client):
     assert client.transport.end == "aborted"
 
 
-async def test_refused_connection_reads_on_for_a_moment(client):
+async def test_rejected_connection_drains_its_input_before_it_is_closed(client):
     await client.send(b"nonsense\r\n\r\n")
     assert client.transport.has_eof
     assert client.transport.end is None

@@ -171,7 +171,7 @@ async def test_request_without_a_body_is_received_at_once():
     assert await exchange.receive() == {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def test_body_is_received_as_it_comes():
+async def test_body_is_received_in_pieces():
     exchange, transport, _ = an_exchange(body=(received := RequestBody()))
     received.add(b"a")
     received.add(b"b")

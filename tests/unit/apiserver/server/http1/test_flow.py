@@ -53,14 +53,14 @@ async def test_drain_waits_for_every_pause_to_end():
     await asyncio.gather(*waiting)
 
 
-def a_push(*, closing=False, paused=False, is_http10=False, begun=True):
+def a_push(*, closing=False, paused=False, is_http10=False, started=True):
     transport = Transport(closing=closing)
     flow = Flow(transport)  # type: ignore[arg-type]
     if paused:
         flow.pause_writing()
     push = Push(transport, flow)  # type: ignore[arg-type]
     push.response = response = ResponseWriter(transport, is_head_request=False, is_http10=is_http10, keep_alive=True)  # type: ignore[arg-type]
-    if begun:
+    if started:
         response.begin(200, [], b"")
     transport.written = b""
     return push, transport
@@ -80,7 +80,7 @@ def test_push_writes_nothing_where_a_chunk_cannot_be_written(state):
 
 
 def test_push_writes_nothing_before_and_after_the_response():
-    push, transport = a_push(begun=False)
+    push, transport = a_push(started=False)
     assert not push(b"x")
     push, transport = a_push()
     push.response.write(b"", is_last=True)

@@ -40,10 +40,10 @@ class Peers:
 
     async def extension(self):
         """Return the TLS extension of a connection."""
-        made = asyncio.get_running_loop().create_future()
+        created = asyncio.get_running_loop().create_future()
 
         async def accept(reader, writer):
-            made.set_result(tls_extension(writer.transport))
+            created.set_result(tls_extension(writer.transport))
             writer.close()
 
         listening = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=self.server)
@@ -54,9 +54,9 @@ class Peers:
             )
             await reader.read()
             await hang_up(writer)
-        if not made.done():
+        if not created.done():
             raise ConnectionError("the connection was closed before it was accepted")
-        return made.result()["tls"]
+        return created.result()["tls"]
 
 
 def is_valid(extension, at=NOW):
@@ -147,11 +147,11 @@ async def test_connections_are_verified_one_by_one(tmp_path):
     mallory = certificates.make_client("mallory", [], other, now=NOW, life=DAY)
     foreign = ssl.create_default_context(cafile=str(peers.trusted))
     foreign.load_cert_chain(*write(tmp_path, "mallory", mallory))
-    known = peers.client
+    client = peers.client
     for _ in range(3):
         peers.client = foreign
         assert is_refused(await peers.extension())
-        peers.client = known
+        peers.client = client
         extension = await peers.extension()
         assert extension["client_cert_error"] is None
         assert is_valid(extension)

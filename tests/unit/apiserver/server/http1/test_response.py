@@ -105,7 +105,7 @@ def test_http_1_0_connection_is_kept_if_the_length_is_known():
 
 
 @pytest.mark.parametrize("value", [b"a\r\nb: c", b"a\nb", b"a\rb", b"a\0b"])
-def test_header_with_the_end_of_a_line_is_refused(value):
+def test_header_with_a_line_break_is_rejected(value):
     writer, writes = a_writer()
     with pytest.raises(RuntimeError, match="end of a line"):
         respond(writer, (b"x", value))
@@ -114,7 +114,7 @@ def test_header_with_the_end_of_a_line_is_refused(value):
 
 
 @pytest.mark.parametrize(("part", "reason"), [(b"h", "shorter"), (b"hey", "longer")])
-def test_body_of_another_length_than_promised_is_refused(part, reason):
+def test_body_that_differs_from_content_length_is_rejected(part, reason):
     writer, _ = a_writer()
     with pytest.raises(RuntimeError, match=reason):
         respond(writer, LENGTH, parts=(part,))

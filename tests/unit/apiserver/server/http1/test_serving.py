@@ -107,10 +107,10 @@ class Running:
 async def serving(tls: ssl.SSLContext | None = None, **timeouts: float):
     handler = Handler()
     app = Application(errors()(request_info()(handler)), clock=RealClock())
-    made = Serving(app, clock=RealClock(), timeouts=Timeouts(**timeouts))
+    new_serving = Serving(app, clock=RealClock(), timeouts=Timeouts(**timeouts))
     sock = listen("127.0.0.1", 0)
-    await made.start(sock, tls)
-    running = Running(made, app, handler, sock.getsockname()[1])
+    await new_serving.start(sock, tls)
+    running = Running(new_serving, app, handler, sock.getsockname()[1])
     try:
         yield running
     finally:
@@ -118,7 +118,7 @@ async def serving(tls: ssl.SSLContext | None = None, **timeouts: float):
             await hang_up(writer)
         handler.go.set()
         app.end_watches()
-        await made.stop(grace_seconds=0)
+        await new_serving.stop(grace_seconds=0)
 
 
 @pytest.fixture(scope="module")

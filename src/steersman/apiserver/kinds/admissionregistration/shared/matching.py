@@ -23,10 +23,10 @@ _SCOPES: Final = ("*", "Cluster", "Namespaced")
 _CONDITIONS_MAX: Final = 64
 
 
-def check_known(value: str | None, known: Sequence[str], path: Path) -> Iterator[FieldError]:
+def check_enum(value: str | None, supported: Sequence[str], path: Path) -> Iterator[FieldError]:
     """Validate that a value, if set, is a supported one."""
-    if value is not None and value not in known:
-        yield field.not_supported(path, value, known)
+    if value is not None and value not in supported:
+        yield field.not_supported(path, value, supported)
 
 
 def validate_rule(rule: Tree, path: Path) -> Iterator[FieldError]:
@@ -34,7 +34,7 @@ def validate_rule(rule: Tree, path: Path) -> Iterator[FieldError]:
     operations, where = rule.get("operations") or (), path.child("operations")
     yield from _check_list(operations, where, "operations")
     for position, operation in enumerate(operations):
-        yield from check_known(operation, _OPERATIONS, where.index(position))
+        yield from check_enum(operation, _OPERATIONS, where.index(position))
     yield from _check_list(rule.get("apiGroups") or (), path.child("apiGroups"), "API groups")
     versions, where = rule.get("apiVersions") or (), path.child("apiVersions")
     yield from _check_list(versions, where, "API versions")
@@ -42,7 +42,7 @@ def validate_rule(rule: Tree, path: Path) -> Iterator[FieldError]:
         if not version:
             yield field.required(where.index(position))
     yield from _validate_resources(rule.get("resources") or (), path.child("resources"))
-    yield from check_known(rule.get("scope"), _SCOPES, path.child("scope"))
+    yield from check_enum(rule.get("scope"), _SCOPES, path.child("scope"))
 
 
 def _check_list(values: Sequence[str], path: Path, what: str) -> Iterator[FieldError]:
@@ -109,7 +109,7 @@ def validate_match(match: Tree, path: Path) -> Iterator[FieldError]:
     policy = match.get("matchPolicy")
     if policy is None:
         yield field.required(path.child("matchPolicy"))
-    yield from check_known(policy, MATCH_POLICIES, path.child("matchPolicy"))
+    yield from check_enum(policy, MATCH_POLICIES, path.child("matchPolicy"))
     for name in ("namespaceSelector", "objectSelector"):
         if match.get(name) is None:
             yield field.required(path.child(name))

@@ -9,7 +9,7 @@ from steersman.apiserver.kinds.admissionregistration.shared.cel_expressions impo
 from steersman.apiserver.kinds.admissionregistration.shared.matching import (
     FAILURE_POLICIES,
     REINVOCATION_POLICIES,
-    check_known,
+    check_enum,
     validate_conditions,
     validate_match,
 )
@@ -81,7 +81,7 @@ def validate_mutating_policy(obj: Tree) -> Iterator[FieldError]:
     if not policy:
         yield field.required(path)
     else:
-        yield from check_known(policy, REINVOCATION_POLICIES, path)
+        yield from check_enum(policy, REINVOCATION_POLICIES, path)
 
 
 def validate_binding(obj: Tree, *, with_actions: bool) -> Iterator[FieldError]:
@@ -105,7 +105,7 @@ def _validate_common(spec: Tree, expressions: PolicyExpressions, *, mutates: boo
     policy = spec.get("failurePolicy")
     if policy is None:
         yield field.required(_SPEC.child("failurePolicy"))
-    yield from check_known(policy, FAILURE_POLICIES, _SPEC.child("failurePolicy"))
+    yield from check_enum(policy, FAILURE_POLICIES, _SPEC.child("failurePolicy"))
     if spec.get("paramKind") is not None:
         yield from _validate_kind(spec["paramKind"], _SPEC.child("paramKind"))
     constraints, path = spec.get("matchConstraints"), _SPEC.child("matchConstraints")
@@ -136,7 +136,7 @@ def _validate_mutated_operations(match: Tree, path: Path) -> Iterator[FieldError
     """Reject operations that mutating policies cannot match; as upstream, at a path without positions."""
     for rule in match.get("resourceRules") or ():
         for operation in rule.get("operations") or ():
-            yield from check_known(operation, _MUTATED_OPERATIONS, path.child("resourceRules", "operations"))
+            yield from check_enum(operation, _MUTATED_OPERATIONS, path.child("resourceRules", "operations"))
 
 
 def _is_identifier(name: str) -> bool:
@@ -183,7 +183,7 @@ def _validate_validation(validation: Tree, path: Path, expressions: PolicyExpres
         yield field.invalid(path.child("message"), message, "message must be non-empty if specified")
     elif "\n" in message.strip() or "\r" in message.strip():
         yield field.invalid(path.child("message"), message, "must not contain line breaks")
-    yield from check_known(validation.get("reason"), _REASONS, path.child("reason"))
+    yield from check_enum(validation.get("reason"), _REASONS, path.child("reason"))
 
 
 def _validate_annotations(
@@ -250,13 +250,13 @@ def _validate_parameters(reference: Tree | None, path: Path) -> Iterator[FieldEr
     if not action:
         yield field.required(where)
     else:
-        yield from check_known(action, ("Deny", "Allow"), where)
+        yield from check_enum(action, ("Deny", "Allow"), where)
 
 
 def _validate_actions(actions: Sequence[str], path: Path) -> Iterator[FieldError]:
     repeats = repeat_positions(actions)
     for position, action in enumerate(actions):
-        yield from check_known(action, _ACTIONS, path.index(position))
+        yield from check_enum(action, _ACTIONS, path.index(position))
         if position in repeats:
             yield field.duplicate(path.index(position), action)
     if "Deny" in actions and "Warn" in actions:

@@ -9,7 +9,7 @@ from steersman.apiserver.kinds.admissionregistration.shared.matching import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
     REINVOCATION_POLICIES,
-    check_known,
+    check_enum,
     validate_conditions,
     validate_rule,
 )
@@ -66,12 +66,12 @@ def _validate_webhook(
     yield from check_qualified_domain(webhook.get("name") or "", path.child("name"))
     for position, rule in enumerate(webhook.get("rules") or ()):
         yield from validate_rule(rule, path.child("rules").index(position))
-    yield from check_known(webhook.get("failurePolicy"), FAILURE_POLICIES, path.child("failurePolicy"))
-    yield from check_known(webhook.get("matchPolicy"), MATCH_POLICIES, path.child("matchPolicy"))
+    yield from check_enum(webhook.get("failurePolicy"), FAILURE_POLICIES, path.child("failurePolicy"))
+    yield from check_enum(webhook.get("matchPolicy"), MATCH_POLICIES, path.child("matchPolicy"))
     side_effects = webhook.get("sideEffects")
     if side_effects is None:
         yield field.required(path.child("sideEffects"), f"must specify one of {', '.join(effects)}")
-    yield from check_known(side_effects, effects, path.child("sideEffects"))
+    yield from check_enum(side_effects, effects, path.child("sideEffects"))
     seconds, (low, high) = webhook.get("timeoutSeconds"), _TIMEOUT_SECONDS
     if seconds is not None and not low <= seconds <= high:
         detail = f"the timeout value must be between {low} and {high} seconds"
@@ -79,5 +79,5 @@ def _validate_webhook(
     for name in _SELECTORS:
         yield from validate_label_selector(webhook.get(name), path.child(name), allow_invalid_values=lax_selectors)
     yield from validate_client(webhook.get("clientConfig") or {}, path.child("clientConfig"))
-    yield from check_known(webhook.get("reinvocationPolicy"), REINVOCATION_POLICIES, path.child("reinvocationPolicy"))
+    yield from check_enum(webhook.get("reinvocationPolicy"), REINVOCATION_POLICIES, path.child("reinvocationPolicy"))
     yield from validate_conditions(webhook.get("matchConditions") or (), path.child("matchConditions"))

@@ -81,8 +81,8 @@ class _Checker:
         return position < len(self._faulty) and self._faulty[position].startswith(prefix)
 
     def _check_below(self, schema: Tree, path: Path, most: int | None, place: _Place) -> Iterator[FieldError]:
-        known = most is not None and place.cardinality is not None
-        count = min((place.cardinality or 0) * (most or 0), _UINT_MAX) if known else None
+        is_bounded = most is not None and place.cardinality is not None
+        count = min((place.cardinality or 0) * (most or 0), _UINT_MAX) if is_bounded else None
         yield from self.check(schema, path, place._replace(is_resource=bool(schema.get(_EMBEDDED)), cardinality=count))
 
     def _check_rules(self, rules: Sequence[Tree], schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
@@ -131,7 +131,7 @@ class _Checker:
         total = min(sum(cost for cost, _ in self._costs), _UINT_MAX)
         if total <= _TOTAL_COST_LIMIT:
             return
-        costs = sorted(self._costs, key=lambda known: -known[0])
+        costs = sorted(self._costs, key=lambda entry: -entry[0])
         for cost, where in costs[:_EXPENSIVE_MAX]:
             if cost >= _TOTAL_COST_LIMIT // 100:
                 yield field.forbidden(where, _CONTRIBUTED)

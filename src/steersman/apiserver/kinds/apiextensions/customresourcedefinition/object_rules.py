@@ -158,9 +158,9 @@ class _Run:
                     continue
                 yield from self._below(below, where, value, before.get(name), unchanged=unchanged)
         elif isinstance(obj, list) and node.items is not None and path is not None:
-            known = _by_keys(old, node.keys)
+            old_by_key = _by_keys(old, node.keys)
             for position, item in enumerate(obj):
-                partner = known.get(_key(item, node.keys or ())) if known else None
+                partner = old_by_key.get(_key(item, node.keys or ())) if old_by_key else None
                 yield from self._below(node.items, path.index(position), item, partner, unchanged=unchanged)
 
     def _below(self, node: _Node, path: Path, obj: Any, old: Any, *, unchanged: bool) -> Iterator[FieldError]:

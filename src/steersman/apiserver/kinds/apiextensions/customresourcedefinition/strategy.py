@@ -84,9 +84,9 @@ class CustomResourceDefinitionStrategy(Strategy):
         return list(validate_definition_status(obj))
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> list[str]:
-        known = set(unrecognized_formats(old)) if old is not None else set()
-        found = dict.fromkeys(unrecognized_formats(obj))
-        return [f"unrecognized format {quote(name)}" for name in found if name not in known]
+        old_formats = set(unrecognized_formats(old)) if old is not None else set()
+        formats = dict.fromkeys(unrecognized_formats(obj))
+        return [f"unrecognized format {quote(name)}" for name in formats if name not in old_formats]
 
 
 def _add_stored_version(obj: Tree) -> None:

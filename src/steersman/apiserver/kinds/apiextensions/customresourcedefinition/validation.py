@@ -153,13 +153,13 @@ def _validate_versions(form: _Form, path: Path) -> Iterator[FieldError]:
         if selectable := version.get("selectableFields"):
             schema = (version.get("schema") or {}).get("openAPIV3Schema")
             yield from validate_selectable_fields(selectable, schema, here.child("selectableFields"))
-    known = [version.get("name", "") for version in form.versions]
-    if len(set(known)) < len(known):
+    version_names = [version.get("name", "") for version in form.versions]
+    if len(set(version_names)) < len(version_names):
         yield field.invalid(path, _shown(form.versions), "must contain unique version names")
     if sum(bool(version.get("storage")) for version in form.versions) != 1:
         yield field.invalid(path, _shown(form.versions), "must have exactly one version marked as storage version")
-    if known and (faults := names.check_dns1035_label(known[0])):
-        yield field.invalid(_SPEC.child("version"), known[0], ",".join(faults))
+    if version_names and (faults := names.check_dns1035_label(version_names[0])):
+        yield field.invalid(_SPEC.child("version"), version_names[0], ",".join(faults))
 
 
 def _shown(versions: list[Tree]) -> list[Tree]:
@@ -198,22 +198,22 @@ def _validate_warning(version: Tree, path: Path) -> Iterator[FieldError]:
             break
 
 
-def _validate_names(wanted: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_names(spec_names: Tree, path: Path) -> Iterator[FieldError]:
     for name in ("plural", "singular"):
-        value = wanted.get(name)
+        value = spec_names.get(name)
         if value and (faults := names.check_dns1035_label(value)):
             yield field.invalid(path.child(name), value, ",".join(faults))
     for name in ("kind", "listKind"):
-        value = wanted.get(name)
+        value = spec_names.get(name)
         if value and (faults := names.check_dns1035_label(value.lower())):
             detail = f"may have mixed case, but should otherwise match: {','.join(faults)}"
             yield field.invalid(path.child(name), value, detail)
-    for position, name in enumerate(wanted.get("shortNames") or ()):
+    for position, name in enumerate(spec_names.get("shortNames") or ()):
         if faults := names.check_dns1035_label(name):
             yield field.invalid(path.child("shortNames").index(position), name, ",".join(faults))
-    if wanted.get("kind") and wanted["kind"] == wanted.get("listKind"):
-        yield field.invalid(path.child("listKind"), wanted["listKind"], "kind and listKind may not be the same")
-    for position, name in enumerate(wanted.get("categories") or ()):
+    if spec_names.get("kind") and spec_names["kind"] == spec_names.get("listKind"):
+        yield field.invalid(path.child("listKind"), spec_names["listKind"], "kind and listKind may not be the same")
+    for position, name in enumerate(spec_names.get("categories") or ()):
         if faults := names.check_dns1035_label(name):
             yield field.invalid(path.child("categories").index(position), name, ",".join(faults))
 
@@ -228,9 +228,9 @@ def _validate_stored_versions(obj: Tree) -> Iterator[FieldError]:
     for version in versions:
         if version.get("storage") and version.get("name") not in stored:
             yield field.invalid(_STORED, stored, f"must have the storage version {version.get('name', '')}")
-    known = {version.get("name", "") for version in versions}
+    version_names = {version.get("name", "") for version in versions}
     for position, name in enumerate(stored):
-        if name not in known:
+        if name not in version_names:
             detail = (
                 f"missing from spec.versions; {name} was previously a storage version, and must remain in "
                 f"spec.versions until a storage migration ensures no data remains persisted in {name} and removes "

@@ -134,7 +134,7 @@ def validate_selectable_fields(fields: Sequence[Tree], schema: Tree | None, path
         detail = "selectableFields may only be set when version.schema.openAPIV3Schema is not included"
         yield field.invalid(path, "", detail)
         return
-    known: set[str] = set()
+    plain_paths: set[str] = set()
     for position, selectable in enumerate(fields):
         where, value = path.index(position).child("jsonPath"), selectable.get("jsonPath") or ""
         if not value:
@@ -153,8 +153,8 @@ def validate_selectable_fields(fields: Sequence[Tree], schema: Tree | None, path
                 "are allowed."
             )
             yield field.invalid(where, value, detail)
-        if plain in known:
+        if plain in plain_paths:
             yield field.duplicate(where, value)
-        known.add(plain)
-    if len(known) > _SELECTABLE_MAX:
-        yield field.too_many(path, len(known), max_items=_SELECTABLE_MAX)
+        plain_paths.add(plain)
+    if len(plain_paths) > _SELECTABLE_MAX:
+        yield field.too_many(path, len(plain_paths), max_items=_SELECTABLE_MAX)

@@ -77,13 +77,13 @@ def v2_to_v1(tree: Tree) -> Tree:
     if current is not None:
         status["currentCPUUtilizationPercentage"] = current
     others = [_metric_to_v1(metric) for metric in metrics if _cpu_utilization(metric, "target") is None]
-    kept = {
+    v2_only = {
         METRICS: others,
         BEHAVIOR: _upper_behavior(behavior) if behavior else None,
         CURRENT_METRICS: [_metric_status_to_v1(metric) for metric in statuses],
         CONDITIONS: [_only(condition, _CONDITION_FIELDS) for condition in conditions],
     }
-    annotations = {name: to_json(value) for name, value in kept.items() if value}
+    annotations = {name: to_json(value) for name, value in v2_only.items() if value}
     if annotations:
         metadata["annotations"] = {**metadata.get("annotations", {}), **annotations}
     return {**tree, "spec": spec, "status": status}
@@ -143,7 +143,9 @@ def _cpu_utilization(metric: Tree, part: str) -> int | None:
 
 
 def _first_cpu(metrics: Iterable[Tree], part: str) -> int | None:
-    return next((found for metric in metrics if (found := _cpu_utilization(metric, part)) is not None), None)
+    return next(
+        (utilization for metric in metrics if (utilization := _cpu_utilization(metric, part)) is not None), None
+    )
 
 
 # -- metrics: flat fields in v1

@@ -145,9 +145,9 @@ def _validate_spec(spec: Tree, path: Path, facts_for: FactsFor = new_facts) -> I
             yield from validate_success_policy(spec, where)
     replacement = spec.get("podReplacementPolicy")
     if replacement is not None:
-        known = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
-        if replacement not in known:
-            yield field.not_supported(path.child("podReplacementPolicy"), replacement, known)
+        supported = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
+        if replacement not in supported:
+            yield field.not_supported(path.child("podReplacementPolicy"), replacement, supported)
     yield from validate_pod_template(spec.get("template") or {}, path.child("template"), facts_for=facts_for)
     yield from _check_restart_policy(spec, path.child("template", "spec", "restartPolicy"))
 

@@ -136,9 +136,10 @@ def _stamp_conditions(ctx: RequestContext, obj: Tree, old: Tree) -> None:
             condition["lastUpdateTime"] = now
         if not condition.get("lastTransitionTime"):
             turned = [
-                known["lastTransitionTime"]
-                for known in before
-                if known.get("lastTransitionTime") and all(known.get(k) == condition.get(k) for k in ("type", "status"))
+                existing["lastTransitionTime"]
+                for existing in before
+                if existing.get("lastTransitionTime")
+                and all(existing.get(k) == condition.get(k) for k in ("type", "status"))
             ]
             condition["lastTransitionTime"] = turned[-1] if turned else now
 

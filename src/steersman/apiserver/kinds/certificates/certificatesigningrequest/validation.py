@@ -132,9 +132,9 @@ def _check_request(request: str | None, path: Path) -> Iterator[FieldError]:
 def _check_usages(usages: Sequence[str], before: Tree | None, path: Path) -> Iterator[FieldError]:
     if not usages:
         yield field.required(path)
-    known = (before or {}).get("usages") or ()
-    lax_names = any(usage not in _USAGES for usage in known)
-    lax_repeats = len(set(known)) < len(known)
+    old_usages = (before or {}).get("usages") or ()
+    lax_names = any(usage not in _USAGES for usage in old_usages)
+    lax_repeats = len(set(old_usages)) < len(old_usages)
     for position, usage in enumerate(usages):
         if usage not in _USAGES and not lax_names:
             yield field.not_supported(path.index(position), usage, _USAGES)

@@ -34,9 +34,9 @@ class VolumeClaimEvaluator(Evaluator):
         super().__init__(_VOLUMES)
 
     def matching(self, names: Iterable[str]) -> list[str]:
-        known = (f"count/{_VOLUMES}", _VOLUMES, _STORAGE)
+        plain_names = (f"count/{_VOLUMES}", _VOLUMES, _STORAGE)
         suffixes = (f"{_OF_CLASS}{_VOLUMES}", f"{_OF_CLASS}{_STORAGE}")
-        return sorted(name for name in names if name in known or name.endswith(suffixes))
+        return sorted(name for name in names if name in plain_names or name.endswith(suffixes))
 
     def usage(self, obj: Tree, now: datetime) -> Amounts:
         size = read(((obj.get("spec") or {}).get("resources") or {}).get("requests")).get("storage")

@@ -19,10 +19,10 @@ def set_condition(status: Tree, condition: Tree, stamp: str) -> None:
     }
     conditions = list(status.get("conditions") or ())
     status["conditions"] = conditions
-    for place, known in enumerate(conditions):
-        if known.get("type") == condition["type"]:
-            if known.get("status") == condition["status"]:
-                whole["lastTransitionTime"] = known.get("lastTransitionTime")
+    for place, existing in enumerate(conditions):
+        if existing.get("type") == condition["type"]:
+            if existing.get("status") == condition["status"]:
+                whole["lastTransitionTime"] = existing.get("lastTransitionTime")
             conditions[place] = whole
             return
     conditions.append(whole)

@@ -151,13 +151,13 @@ def _validate_host_ips(status: Mapping[str, Any]) -> Iterator[FieldError]:
 
 
 def _validate_claim_statuses(statuses: Sequence[Tree], claims: Sequence[Tree]) -> Iterator[FieldError]:
-    known = {claim.get("name") for claim in claims}
+    claim_names = {claim.get("name") for claim in claims}
     seen: set[str] = set()
     for position, status in enumerate(statuses):
         here = _STATUS.child("resourceClaimStatuses").index(position)
         where = here.child("name")
         name = status.get("name") or ""
-        if name not in known:
+        if name not in claim_names:
             yield field.invalid(where, name, "must match the name of an entry in `spec.resourceClaims`")
         if name in seen:
             yield field.duplicate(where, name)
@@ -235,7 +235,7 @@ def _validate_requested(name: str, container: Tree, path: field.Path) -> Iterato
     resources = container.get("resources") or {}
     if name.startswith(_CLAIM_PREFIX):
         pairs = [(claim.get("name", ""), claim.get("request")) for claim in resources.get("claims") or ()]
-        known = [
+        resource_names = [
             f"{_CLAIM_PREFIX}{claim}/{request}" if request else f"{_CLAIM_PREFIX}{claim}" for claim, request in pairs
         ]
         detail = (
@@ -243,9 +243,9 @@ def _validate_requested(name: str, container: Tree, path: field.Path) -> Iterato
             "'claim:<claimName>' if request is empty"
         )
     else:
-        known = list(resources.get("requests") or ())
+        resource_names = list(resources.get("requests") or ())
         detail = "must match one of the container's resource requests"
-    if name not in known:
+    if name not in resource_names:
         yield field.invalid(path, name, detail)
 
 

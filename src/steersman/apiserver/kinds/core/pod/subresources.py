@@ -104,14 +104,14 @@ def _with_resources(containers: list[Tree], before: list[Tree]) -> list[Tree]:
     """Return the old containers with new resources, or the new containers if number or order differ."""
     if [one.get("name") for one in containers] != [one.get("name") for one in before]:
         return containers
-    kept: list[Tree] = []
+    result: list[Tree] = []
     for container, old in zip(containers, before, strict=True):
         merged = {**old, "resources": container.get("resources") or {}}
         merged.pop("resizePolicy", None)
         if container.get("resizePolicy"):
             merged["resizePolicy"] = container["resizePolicy"]
-        kept.append(merged)
-    return kept
+        result.append(merged)
+    return result
 
 
 def validate_resize(pod: Tree, old: Tree) -> list[FieldError]:

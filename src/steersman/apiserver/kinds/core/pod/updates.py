@@ -130,9 +130,9 @@ def _without_seconds(toleration: Tree) -> Tree:
 
 
 def _check_gates(gates: Sequence[Tree], before: Sequence[Tree]) -> Iterator[FieldError]:
-    known = {gate.get("name") for gate in before}
+    old_gates = {gate.get("name") for gate in before}
     for position, gate in enumerate(gates):
-        if gate.get("name") not in known:
+        if gate.get("name") not in old_gates:
             detail = f"only deletion is allowed, but found new scheduling gate '{gate.get('name', '')}'"
             yield field.forbidden(_SPEC.child("schedulingGates").index(position).child("name"), detail)
 

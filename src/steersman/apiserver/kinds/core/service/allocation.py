@@ -108,8 +108,8 @@ class ServiceAllocator:
         if spec == before:
             return []
         ops = await self._allocate_addresses(ctx, obj, own=cluster_ips(before))
-        kept = set(cluster_ips(spec))
-        ops += await self._release_addresses(old, [ip for ip in cluster_ips(before) if ip not in kept])
+        retained = set(cluster_ips(spec))
+        ops += await self._release_addresses(old, [ip for ip in cluster_ips(before) if ip not in retained])
         if not may_have_node_ports(spec) and not may_have_node_ports(before):
             return ops
         current = await self._store.get(NODE_PORTS_KEY)
@@ -251,20 +251,20 @@ class ServiceAllocator:
         spec = obj["spec"]
         by_port: dict[int, int] = {}
         for position, port in enumerate(spec.get("ports") or ()):
-            asked = port.get("nodePort") or 0
-            if not asked and not needs_node_ports(spec):
+            requested = port.get("nodePort") or 0
+            if not requested and not needs_node_ports(spec):
                 continue
             number = port.get("port", 0)
             shared = by_port.get(number)
             if shared is None:
-                asked = asked or _requested_port(number, spec["ports"])
+                requested = requested or _requested_port(number, spec["ports"])
                 port["nodePort"] = by_port[number] = (
-                    self._allocate_port(obj, bitmap, position, asked) if asked else any_port()
+                    self._allocate_port(obj, bitmap, position, requested) if requested else any_port()
                 )
-            elif not asked:
+            elif not requested:
                 port["nodePort"] = shared
-            elif asked != shared:
-                self._allocate_port(obj, bitmap, position, asked)
+            elif requested != shared:
+                self._allocate_port(obj, bitmap, position, requested)
 
     def _reallocate_node_ports(
         self, obj: Tree, before: set[int], bitmap: PortBitmap, any_port: Callable[[], int]
@@ -275,13 +275,13 @@ class ServiceAllocator:
             own = set(before)
             seen: set[tuple[str, int]] = set()
             for position, port in enumerate(spec.get("ports") or ()):
-                asked = port.get("nodePort") or 0
-                if not asked and not needs_node_ports(spec):
+                requested = port.get("nodePort") or 0
+                if not requested and not needs_node_ports(spec):
                     continue
-                if not asked:
+                if not requested:
                     port["nodePort"] = any_port()
-                elif asked not in own:
-                    self._allocate_port(obj, bitmap, position, asked)
+                elif requested not in own:
+                    self._allocate_port(obj, bitmap, position, requested)
                 own.add(port["nodePort"])
                 if (pair := (port.get("protocol", ""), port["nodePort"])) in seen:
                     raise internal_error(f"duplicate nodePort: {pair[1]}/{pair[0]}")
@@ -303,13 +303,13 @@ class ServiceAllocator:
         return port
 
     def _allocate_health_check_port(self, spec: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
-        asked = spec.get("healthCheckNodePort")
-        if not asked:
+        requested = spec.get("healthCheckNodePort")
+        if not requested:
             spec["healthCheckNodePort"] = any_port()
-        elif fault := _port_fault(bitmap, asked):
-            raise internal_error(f"failed to allocate requested HealthCheck NodePort {asked}: {fault}")
+        elif fault := _port_fault(bitmap, requested):
+            raise internal_error(f"failed to allocate requested HealthCheck NodePort {requested}: {fault}")
         else:
-            bitmap.allocate(asked)
+            bitmap.allocate(requested)
 
     def _reallocate_health_check_port(
         self, obj: Tree, old: Tree, bitmap: PortBitmap, any_port: Callable[[], int]

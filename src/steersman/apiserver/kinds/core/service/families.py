@@ -196,9 +196,9 @@ def _validate_family_values(spec: Tree) -> list[FieldError]:
             errors.append(field.duplicate(_FAMILIES.index(position), family))
         seen.add(family)
     policy: Any = spec.get("ipFamilyPolicy")
-    known = (PREFER_DUAL_STACK, REQUIRE_DUAL_STACK, SINGLE_STACK)
-    if policy is not None and policy not in known:
-        errors.append(field.not_supported(_POLICY, policy, known))
+    supported = (PREFER_DUAL_STACK, REQUIRE_DUAL_STACK, SINGLE_STACK)
+    if policy is not None and policy not in supported:
+        errors.append(field.not_supported(_POLICY, policy, supported))
     return errors
 
 

@@ -302,8 +302,8 @@ def _validate_traffic_policies(spec: Tree) -> Iterator[FieldError]:
         yield from check_supported(internal, ("Cluster", "Local"), path)
     distribution = spec.get("trafficDistribution")
     if distribution is not None:
-        known = ("PreferClose", "PreferSameZone", "PreferSameNode")
-        yield from check_supported(distribution, known, _SPEC.child("trafficDistribution"))
+        supported = ("PreferClose", "PreferSameZone", "PreferSameNode")
+        yield from check_supported(distribution, supported, _SPEC.child("trafficDistribution"))
 
 
 # -- warnings

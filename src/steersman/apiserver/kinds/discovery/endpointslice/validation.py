@@ -34,8 +34,8 @@ def validate_endpoint_slice(obj: Tree, old: Tree | None = None) -> Iterator[Fiel
     """Validate an EndpointSlice. Non-canonical addresses that ``old`` has are accepted."""
     type_ = obj.get("addressType") or ""
     yield from check_supported(type_, _ADDRESS_TYPES, _ADDRESS_TYPE)
-    known = frozenset(_addresses(old)) if old is not None else frozenset()
-    yield from _validate_endpoints(obj.get("endpoints") or (), type_, known)
+    old_addresses = frozenset(_addresses(old)) if old is not None else frozenset()
+    yield from _validate_endpoints(obj.get("endpoints") or (), type_, old_addresses)
     yield from _validate_ports(obj.get("ports") or ())
 
 
@@ -61,13 +61,13 @@ def _addresses(obj: Tree) -> Iterator[str]:
         yield from endpoint.get("addresses") or ()
 
 
-def _validate_endpoints(endpoints: Sequence[Tree], type_: str, known: frozenset[str]) -> Iterator[FieldError]:
+def _validate_endpoints(endpoints: Sequence[Tree], type_: str, old_addresses: frozenset[str]) -> Iterator[FieldError]:
     if len(endpoints) > _ENDPOINTS_MAX:
         yield field.too_many(_ENDPOINTS, len(endpoints), max_items=_ENDPOINTS_MAX)
         return
     for position, endpoint in enumerate(endpoints):
         here = _ENDPOINTS.index(position)
-        yield from _validate_addresses(endpoint.get("addresses") or (), here.child("addresses"), type_, known)
+        yield from _validate_addresses(endpoint.get("addresses") or (), here.child("addresses"), type_, old_addresses)
         node, hostname = endpoint.get("nodeName"), endpoint.get("hostname")
         if node is not None:
             yield from check_all(here.child("nodeName"), node, names.check_dns1123_subdomain(node))
@@ -84,7 +84,7 @@ def _validate_endpoints(endpoints: Sequence[Tree], type_: str, known: frozenset[
 
 
 def _validate_addresses(
-    addresses: Sequence[str], path: Path, type_: str, known: frozenset[str]
+    addresses: Sequence[str], path: Path, type_: str, old_addresses: frozenset[str]
 ) -> Iterator[FieldError]:
     if not addresses:
         yield field.required(path, "must contain at least 1 address")
@@ -95,7 +95,7 @@ def _validate_addresses(
         if type_ == "FQDN":
             yield from _check_host(address, here)
         elif type_ in ("IPv4", "IPv6"):
-            faults = (check_ip_loosely if address in known else check_canonical_ip)(address)
+            faults = (check_ip_loosely if address in old_addresses else check_canonical_ip)(address)
             yield from check_all(here, address, faults)
             ip = parse_ip(address)
             if faults or ip is None:

@@ -88,14 +88,14 @@ def _validate_subject(subject: Tree, path: Path) -> Iterator[FieldError]:
         return
     for other in sorted(_SUBJECTS, key=lambda one: one != kind):
         place = _SUBJECTS[other]
-        given, where = subject.get(place), path.child(place)
+        member, where = subject.get(place), path.child(place)
         if other != kind:
-            if given is not None:
+            if member is not None:
                 yield field.forbidden(where, f"{place} is forbidden when subject kind is not '{other}'")
-        elif given is None:
+        elif member is None:
             yield field.required(where, f"{place} is required when subject kind is '{kind}'")
         else:
-            yield from _validate_account(given, where, is_account=kind == "ServiceAccount")
+            yield from _validate_account(member, where, is_account=kind == "ServiceAccount")
 
 
 def _validate_account(account: Tree, path: Path, *, is_account: bool) -> Iterator[FieldError]:

@@ -46,11 +46,11 @@ def validate_ingress_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
 def validate_ingress_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
     """Validate the load balancer status. Non-canonical addresses that the old object has are accepted."""
     path = field.Path("status", "loadBalancer", "ingress")
-    known = {point.get("ip") for point in _ingress_points(old)}
+    old_ips = {point.get("ip") for point in _ingress_points(old)}
     for position, point in enumerate(_ingress_points(obj)):
         here, ip, hostname = path.index(position), point.get("ip"), point.get("hostname")
         if ip:
-            check = check_ip_loosely if ip in known else check_ip
+            check = check_ip_loosely if ip in old_ips else check_ip
             yield from check_all(here.child("ip"), ip, check(ip))
         if hostname:
             yield from check_all(here.child("hostname"), hostname, names.check_dns1123_subdomain(hostname))

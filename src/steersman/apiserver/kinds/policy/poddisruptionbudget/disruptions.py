@@ -124,10 +124,10 @@ def _set_insufficient_pods(status: Tree, stamp: str) -> None:
     }
     if status.get("observedGeneration"):
         new["observedGeneration"] = status["observedGeneration"]
-    for place, known in enumerate(conditions):
-        if known.get("type") == DISRUPTION_ALLOWED:
-            if known.get("status") == "False":
-                new["lastTransitionTime"] = known["lastTransitionTime"]
+    for place, existing in enumerate(conditions):
+        if existing.get("type") == DISRUPTION_ALLOWED:
+            if existing.get("status") == "False":
+                new["lastTransitionTime"] = existing["lastTransitionTime"]
             conditions[place] = new
             return
     conditions.append(new)

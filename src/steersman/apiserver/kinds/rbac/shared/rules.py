@@ -45,8 +45,8 @@ def validate_aggregation(rule: Tree | None, old: Tree | None = None) -> Iterator
     if not selectors:
         detail = "at least one clusterRoleSelector required if aggregationRule is non-nil"
         yield field.required(_SELECTORS, detail)
-    known = (old or {}).get("clusterRoleSelectors") or ()
-    lax = any(next(validate_label_selector(selector, _SELECTORS), None) is not None for selector in known)
+    old_selectors = (old or {}).get("clusterRoleSelectors") or ()
+    lax = any(next(validate_label_selector(selector, _SELECTORS), None) is not None for selector in old_selectors)
     for position, selector in enumerate(selectors):
         here = _SELECTORS.index(position)
         yield from validate_label_selector(selector, here, allow_invalid_values=lax)

@@ -51,8 +51,8 @@ def validate_claim_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
     yield from _validate_devices(status, _STATUS.child("devices"))
     if reserved and allocation is None:
         yield field.forbidden(path, "may not be specified when `allocated` is not set")
-    known = set(map(tree_key, before.get("reservedFor") or ()))
-    added = any(tree_key(consumer) not in known for consumer in reserved)
+    old_consumers = set(map(tree_key, before.get("reservedFor") or ()))
+    added = any(tree_key(consumer) not in old_consumers for consumer in reserved)
     if added and allocation is not None and obj["metadata"].get("deletionTimestamp"):
         detail = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
         yield field.forbidden(path, detail)

@@ -69,11 +69,11 @@ def validate_slice(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
     if devices is not None and counters is not None:
         yield field.invalid(_SPEC, "", "only one of `sharedCounters` or `devices` is allowed")
     is_rich = any(device.get("taints") or device.get("consumesCounters") for device in devices or ())
-    known = {device.get("name"): device for device in (before or {}).get("devices") or ()}
+    old_devices = {device.get("name"): device for device in (before or {}).get("devices") or ()}
     per_device = bool(spec.get("perDeviceNodeSelection"))
 
     def check_device(device: Tree, path: Path) -> Iterator[FieldError]:
-        yield from _validate_device(device, known.get(device.get("name")), path, per_device=per_device)
+        yield from _validate_device(device, old_devices.get(device.get("name")), path, per_device=per_device)
 
     most = _RICH_DEVICES_MAX if is_rich else _DEVICES_MAX
     yield from check_set(devices, _SPEC.child("devices"), check_device, key=_name, max_items=most)

@@ -33,11 +33,11 @@ _KEY_SHOWN_MAX: Final = 63 + 1 + _ID_MAX_BYTES
 
 def check_list(items: Sequence[Any] | None, path: Path, check: Check, *, max_items: int) -> Iterator[FieldError]:
     """Validate each item; a list above the limit gets one error and its items are not validated."""
-    given = items or ()
-    if 0 <= max_items < len(given):
-        yield field.too_many(path, len(given), max_items=max_items)
+    elements = items or ()
+    if 0 <= max_items < len(elements):
+        yield field.too_many(path, len(elements), max_items=max_items)
         return
-    for position, item in enumerate(given):
+    for position, item in enumerate(elements):
         yield from check(item, path.index(position))
 
 
@@ -57,11 +57,11 @@ def check_map(
     items: Tree | None, path: Path, check_key: Check, check: Check, *, max_items: int
 ) -> Iterator[FieldError]:
     """Validate each key and value of a map; errors have the key in their path."""
-    given = items or {}
-    if 0 <= max_items < len(given):
-        yield field.too_many(path, len(given), max_items=max_items)
+    entries = items or {}
+    if 0 <= max_items < len(entries):
+        yield field.too_many(path, len(entries), max_items=max_items)
         return
-    for key, value in given.items():
+    for key, value in entries.items():
         here = path.key(_shortened(key))
         yield from check_key(key, here)
         yield from check(value, here)

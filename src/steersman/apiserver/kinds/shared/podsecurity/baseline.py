@@ -187,9 +187,13 @@ def selinux(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
     if not who:
         return None
     holders = [options(context_of(spec)), *(options(context_of(container)) for container in containers(spec))]
-    wrong = sorted({given.get("type") or "" for given in holders} - set(types))
+    wrong = sorted({selinux_options.get("type") or "" for selinux_options in holders} - set(types))
     details = [f"{plural('type', 'types', len(wrong))} {quoted(wrong)}"] if wrong else []
-    details += [f"{name} may not be set" for name in ("user", "role") if any(given.get(name) for given in holders)]
+    details += [
+        f"{name} may not be set"
+        for name in ("user", "role")
+        if any(selinux_options.get(name) for selinux_options in holders)
+    ]
     return Violation("seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(details)}")
 
 

@@ -59,12 +59,12 @@ class Policy(msgspec.Struct, frozen=True):
 _DEFAULTS: Final = Policy()
 
 
-def default_policy(said: Mapping[str, str]) -> Policy:
+def default_policy(configured: Mapping[str, str]) -> Policy:
     """Return the policy of configured defaults (``enforce``, ``enforce-version``, …). Raises ValueError."""
     labels: dict[str, str] = {}
     for mode in ("enforce", "audit", "warn"):
-        labels[_PREFIX + mode] = said.get(mode) or PRIVILEGED
-        labels[f"{_PREFIX}{mode}-version"] = said.get(f"{mode}-version") or "latest"
+        labels[_PREFIX + mode] = configured.get(mode) or PRIVILEGED
+        labels[f"{_PREFIX}{mode}-version"] = configured.get(f"{mode}-version") or "latest"
     policy, errors = policy_of(labels)
     if errors:
         raise ValueError(f"defaults: {errors[0].value!r} {errors[0].detail}")

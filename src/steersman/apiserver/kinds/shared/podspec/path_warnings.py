@@ -37,7 +37,7 @@ def path_warnings(volumes: Sequence[Tree]) -> Iterator[str]:
 
 def _projected(sources: Sequence[Tree], where: str) -> Iterator[str]:
     """Yield warnings about the sources of a projected volume, which share one directory."""
-    files = [[(path.rstrip("/"), source) for path, source in _files(each)] for each in sources]
+    files = [[(path.rstrip("/"), source) for path, source in _files(projection)] for projection in sources]
     overlaps = _overlap_texts([file for group in files for file in group], where)
     for source, group in zip(sources, files, strict=True):
         if not any(value is not None for value in source.values()):
@@ -87,7 +87,7 @@ def earlier_overlaps(paths: Sequence[str]) -> Iterator[list[int]]:
     In sorted order, paths below a path follow it directly, and a stack holds the ancestors of the current path; the
     cost is that of sorting plus the number of overlaps.
     """
-    order = sorted((position for position, path in enumerate(paths) if path), key=lambda each: f"{paths[each]}/")
+    order = sorted((position for position, path in enumerate(paths) if path), key=lambda index: f"{paths[index]}/")
     stack: list[_PathGroup] = []
     group_of: dict[int, _PathGroup] = {}
     for rank, position in enumerate(order):
@@ -117,7 +117,7 @@ class _PathGroup:
 
 
 def _earlier(group: _PathGroup, position: int, order: Sequence[int]) -> Iterator[int]:
-    yield from (each for each in order[group.begin : group.end] if each < position)
+    yield from (candidate for candidate in order[group.begin : group.end] if candidate < position)
     containing = group.parent
     while containing is not None:
         yield from containing.positions[: bisect_left(containing.positions, position)]

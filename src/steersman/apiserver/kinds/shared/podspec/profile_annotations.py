@@ -76,11 +76,11 @@ def validate_profile_annotations(annotations: Mapping[str, str], spec: Tree, pat
     for name in sorted(annotations):
         if name.startswith(SECCOMP_CONTAINER):
             yield from _check_seccomp(annotations[name], path.child(name))
-    known = {container.get("name") for kind in _KINDS for container in spec.get(kind) or ()}
+    container_names = {container.get("name") for kind in _KINDS for container in spec.get(kind) or ()}
     for name in sorted(annotations):
         if name.startswith(APP_ARMOR):
             container, text = name.removeprefix(APP_ARMOR), annotations[name]
-            if container not in known:
+            if container not in container_names:
                 yield field.invalid(path.key(name), container, "container not found")
             if text and not text.startswith(_LOCAL) and profile_of(text) is None:
                 yield field.invalid(path.key(name), text, f'invalid AppArmor profile name: "{text}"')

@@ -21,11 +21,11 @@ NOT_POSITIVE: Final = "must be greater than zero"
 
 def check_access_modes(modes: Sequence[str] | None, path: Path) -> Iterator[FieldError]:
     """Validate access modes: only supported ones, ReadWriteOncePod not with others."""
-    known = [mode for mode in modes or () if mode in ACCESS_MODES]
+    supported = [mode for mode in modes or () if mode in ACCESS_MODES]
     for mode in modes or ():
         if mode not in ACCESS_MODES:
             yield field.not_supported(path, mode, ACCESS_MODES)
-    if "ReadWriteOncePod" in known and len(set(known)) > 1:
+    if "ReadWriteOncePod" in supported and len(set(supported)) > 1:
         yield field.forbidden(path, "may not use ReadWriteOncePod with other access modes")
 
 
@@ -64,8 +64,8 @@ def validate_claim_spec(
 def _validate_data_sources(spec: Tree, path: Path, *, allow_invalid_groups: bool) -> Iterator[FieldError]:
     source, ref = spec.get("dataSource"), spec.get("dataSourceRef")
     for name in ("dataSource", "dataSourceRef"):
-        if (given := spec.get(name)) is not None:
-            yield from _validate_data_source(given, path.child(name), allow_invalid_groups=allow_invalid_groups)
+        if (reference := spec.get(name)) is not None:
+            yield from _validate_data_source(reference, path.child(name), allow_invalid_groups=allow_invalid_groups)
     namespace = (ref or {}).get("namespace")
     if namespace:
         yield from check_all(path.child("dataSourceRef", "namespace"), namespace, names.check_dns1123_label(namespace))

@@ -25,6 +25,7 @@ _RESTARTS_NO_INIT: Final = "must not be set to 'RestartContainer' for non-sideca
 _ONLY_SIDECARS: Final = "may not be set for init containers without restartPolicy=Always"
 _NOT_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
 _MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
+_NO_CLAIMS: Final[frozenset[str]] = frozenset()
 _RESTART_RULES_MAX: Final = 20
 _EXIT_CODES_MAX: Final = 255
 #: Fields that ephemeral containers may have.
@@ -59,7 +60,8 @@ class ContainerContext:
     def __init__(self, spec: Tree, volumes: dict[str, Tree], rules: PodRules) -> None:
         self.volumes: Final = volumes
         self.rules: Final = rules
-        self.claims: Final = frozenset(c["name"] for c in spec.get("resourceClaims") or () if c.get("name"))
+        claims = spec.get("resourceClaims")
+        self.claims: Final = frozenset([c["name"] for c in claims if c.get("name")]) if claims else _NO_CLAIMS
         self.grace_seconds: Final[int | None] = spec.get("terminationGracePeriodSeconds")
         self.restart_policy: Final[str] = spec.get("restartPolicy") or ""
         #: The Pod has no user namespace.

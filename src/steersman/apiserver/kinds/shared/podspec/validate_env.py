@@ -175,8 +175,8 @@ def _unknown_field(version: str, name: str) -> str:
         return f"unsupported pod version: {version}"
     match = _SUBSCRIPTED.fullmatch(name)
     if match is not None:
-        known = match["path"] in ("metadata.annotations", "metadata.labels")
-        return "" if known else f"field label does not support subscript: {name}"
+        supports_subscripts = match["path"] in ("metadata.annotations", "metadata.labels")
+        return "" if supports_subscripts else f"field label does not support subscript: {name}"
     return "" if name in _KNOWN_FIELDS or name in _OLD_FIELDS else f"field label not supported: {name}"
 
 

@@ -185,8 +185,8 @@ def validate_tolerations(tolerations: Sequence[Tree] | None, path: Path) -> Iter
             if value:
                 yield field.invalid(here.child("operator"), value, "value must be empty when `operator` is 'Exists'")
         else:
-            known = _ALL_OPERATORS if operator in _ALL_OPERATORS else _ALL_OPERATORS[:2]
-            yield field.not_supported(here.child("operator"), operator, known)
+            operators = _ALL_OPERATORS if operator in _ALL_OPERATORS else _ALL_OPERATORS[:2]
+            yield field.not_supported(here.child("operator"), operator, operators)
         if effect and effect not in TAINT_EFFECTS:
             yield field.not_supported(here.child("effect"), effect, TAINT_EFFECTS)
 
@@ -198,7 +198,7 @@ def validate_topology_spread_constraints(
     constraints: Sequence[Tree] | None, path: Path, rules: PodRules
 ) -> Iterator[FieldError]:
     """Validate topology spread constraints."""
-    pairs = [(each.get("topologyKey") or "", each.get("whenUnsatisfiable") or "") for each in constraints or ()]
+    pairs = [(spread.get("topologyKey") or "", spread.get("whenUnsatisfiable") or "") for spread in constraints or ()]
     last_position = {pair: position for position, pair in enumerate(pairs)}
     for position, constraint in enumerate(constraints or ()):
         here = path.index(position)

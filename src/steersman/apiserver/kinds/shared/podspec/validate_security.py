@@ -41,10 +41,10 @@ def _check_id(context: Tree, name: str, path: Path) -> Iterator[FieldError]:
         yield from check_all(path.child(name), value, names.check_in_range(value, 0, _ID_MAX))
 
 
-def _check_one_of(context: Tree, name: str, path: Path, known: Sequence[str]) -> Iterator[FieldError]:
+def _check_one_of(context: Tree, name: str, path: Path, supported: Sequence[str]) -> Iterator[FieldError]:
     value = context.get(name)
-    if value is not None and value not in known:
-        yield field.not_supported(path.child(name), value, known)
+    if value is not None and value not in supported:
+        yield field.not_supported(path.child(name), value, supported)
 
 
 def validate_pod_security(spec: Tree, path: Path) -> Iterator[FieldError]:

@@ -82,21 +82,23 @@ def _warnings(
     pod: Tree, path: Path, annotations: Path, facts_for: FactsFor, *, is_template: bool = False
 ) -> Iterable[str]:
     spec = pod.get("spec") or {}
-    given = (pod.get("metadata") or {}).get("annotations") or {}
+    pod_annotations = (pod.get("metadata") or {}).get("annotations") or {}
 
     def compute() -> Iterable[str]:
-        return bounded_warnings(_all_warnings(spec, given, path, annotations, is_template=is_template))
+        return bounded_warnings(_all_warnings(spec, pod_annotations, path, annotations, is_template=is_template))
 
-    return compute() if given else facts_for(spec).texts_for(str(path), compute)
+    return compute() if pod_annotations else facts_for(spec).texts_for(str(path), compute)
 
 
-def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_template: bool) -> Iterator[str]:
+def _all_warnings(
+    spec: Tree, pod_annotations: Tree, path: Path, annotations: Path, *, is_template: bool
+) -> Iterator[str]:
     # Absent fields are skipped here, as a generator for each of them would dominate the cost.
     if spec.get("nodeSelector") or spec.get("affinity") or spec.get("topologySpreadConstraints"):
         yield from _scheduling_warnings(spec, path)
-    if given:
+    if pod_annotations:
         for name, text in _OLD_ANNOTATIONS.items():
-            if name in given:
+            if name in pod_annotations:
                 yield f"{annotations.key(name)}: {text}"
     if volumes := spec.get("volumes"):
         yield from _volume_warnings(volumes, path.child("volumes"))
@@ -105,12 +107,12 @@ def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_
     if overhead := spec.get("overhead"):
         for name in _IN_WHOLE_BYTES:
             yield from fraction_warnings(overhead, name, path.child("overhead"))
-    if SECCOMP_POD in given and (spec.get("securityContext") or {}).get("seccompProfile") is None:
+    if SECCOMP_POD in pod_annotations and (spec.get("securityContext") or {}).get("seccompProfile") is None:
         yield f"{annotations.key(SECCOMP_POD)}: {_OLD_SECCOMP}"
     containers = list(_containers(spec, path))
     for container, where in containers:
-        if given:
-            yield from _profile_warnings(container, spec, given, annotations, is_template=is_template)
+        if pod_annotations:
+            yield from _profile_warnings(container, spec, pod_annotations, annotations, is_template=is_template)
         if container.get("resources") or container.get("env"):
             yield from _container_warnings(container, where)
     if any(container.get("ports") for container, _ in containers):
@@ -242,19 +244,21 @@ def _address_warnings(spec: Tree, path: Path) -> Iterator[str]:
 # -- containers -------------------------------------------------------------------------------------------------------
 
 
-def _profile_warnings(container: Tree, spec: Tree, given: Tree, path: Path, *, is_template: bool) -> Iterator[str]:
+def _profile_warnings(
+    container: Tree, spec: Tree, pod_annotations: Tree, path: Path, *, is_template: bool
+) -> Iterator[str]:
     """Yield warnings about profile annotations without the corresponding field.
 
     AppArmor annotations of Pods become fields.
     """
     own, pods = container.get("securityContext") or {}, spec.get("securityContext") or {}
     name = SECCOMP_CONTAINER + container.get("name", "")
-    if name in given and own.get("seccompProfile") is None:
+    if name in pod_annotations and own.get("seccompProfile") is None:
         yield f"{path.key(name)}: {_OLD_SECCOMP}"
     name = APP_ARMOR + container.get("name", "")
-    if is_template and name in given and own.get("appArmorProfile") is None:
+    if is_template and name in pod_annotations and own.get("appArmorProfile") is None:
         profile = pods.get("appArmorProfile")
-        if profile is None or profile != profile_of(given[name]):
+        if profile is None or profile != profile_of(pod_annotations[name]):
             yield app_armor_warning(str(path.key(name)))
 
 
@@ -357,7 +361,7 @@ def _port_path(path: Path, kind: str, number: int, position: int) -> Path:
 def _port_name_warnings(spec: Tree, path: Path) -> Iterator[str]:
     """Yield warnings about duplicate port names among containers that run at the same time."""
     #: Kind of container, its number and the position of the first port by its name.
-    known: dict[str, tuple[str, int, int]] = {}
+    places: dict[str, tuple[str, int, int]] = {}
     for kind in _KINDS:
         for number, container in enumerate(spec.get(kind) or ()):
             if kind == _KINDS[0] and not is_sidecar(container):
@@ -367,7 +371,7 @@ def _port_name_warnings(spec: Tree, path: Path) -> Iterator[str]:
                 if not name:
                     continue
                 place = kind, number, position
-                first = known.setdefault(name, place)
+                first = places.setdefault(name, place)
                 if first != place:
                     here, other = _port_path(path, *place), _port_path(path, *first)
                     yield (

@@ -68,8 +68,8 @@ class CSIDriverStrategy(Strategy):
         """Warn when token requests are added: tokens in volume attributes may be logged."""
         spec = obj.get("spec") or {}
         requests = spec.get("tokenRequests")
-        known = ((old or {}).get("spec") or {}).get("tokenRequests")
-        if requests and requests != known and spec.get("serviceAccountTokenInSecrets") is None:
+        old_requests = ((old or {}).get("spec") or {}).get("tokenRequests")
+        if requests and requests != old_requests and spec.get("serviceAccountTokenInSecrets") is None:
             return (_TOKENS_IN_ATTRIBUTES,)
         return ()
 

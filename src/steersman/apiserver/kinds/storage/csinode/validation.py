@@ -43,8 +43,8 @@ def validate_csi_node_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
     yield from validate_csi_node(obj)  # upstream validates twice and reports errors twice
     before = {driver.get("name"): driver for driver in _drivers(old)}
     for driver in _drivers(obj):
-        known = before.get(driver.get("name"))
-        if known is not None and _fixed(driver) != _fixed(known):
+        old_driver = before.get(driver.get("name"))
+        if old_driver is not None and _fixed(driver) != _fixed(old_driver):
             yield field.invalid(_DRIVERS, go_form("CSINodeDriver", {**driver, "allocatable": None}), FIELD_IS_IMMUTABLE)
 
 

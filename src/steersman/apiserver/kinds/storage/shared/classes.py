@@ -26,15 +26,15 @@ def check_provisioner(name: str, path: Path) -> Iterator[FieldError]:
 
 def check_parameters(parameters: Mapping[str, str] | None, path: Path, *, may_be_empty: bool) -> Iterator[FieldError]:
     """Validate the number and size of provisioner parameters."""
-    given = parameters or {}
-    if not given:
+    entries = parameters or {}
+    if not entries:
         if not may_be_empty:
             yield field.required(path, "must contain at least one key/value pair")
         return
-    if len(given) > _PARAMETERS_MAX:
+    if len(entries) > _PARAMETERS_MAX:
         yield field.too_long(path, max_bytes=_PARAMETERS_MAX)
         return
-    if "" in given:
+    if "" in entries:
         yield field.invalid(path, "", "field can not be empty.")
-    if sum(len(key.encode()) + len(value.encode()) for key, value in given.items()) > _PARAMETERS_MAX_BYTES:
+    if sum(len(key.encode()) + len(value.encode()) for key, value in entries.items()) > _PARAMETERS_MAX_BYTES:
         yield field.too_long(path, max_bytes=_PARAMETERS_MAX_BYTES)

@@ -5,7 +5,7 @@ from tests.unit.apiserver.kinds.samples import edited, texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.admissionregistration.shared.matching import (
-    check_known,
+    check_enum,
     validate_conditions,
     validate_match,
     validate_rule,
@@ -21,8 +21,8 @@ HERE = Path("r")
     ("value", "faults"),
     [(None, []), ("A", []), ("C", ['r: Unsupported value: "C": supported values: "A", "B"'])],
 )
-def test_check_known_accepts_absent_and_supported_values(value, faults):
-    assert texts(check_known(value, ("A", "B"), HERE)) == faults
+def test_check_enum_accepts_absent_and_supported_values(value, faults):
+    assert texts(check_enum(value, ("A", "B"), HERE)) == faults
 
 
 @pytest.mark.parametrize(

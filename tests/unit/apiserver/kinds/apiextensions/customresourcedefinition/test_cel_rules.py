@@ -47,9 +47,9 @@ def test_validate_rules_accepts_rules_that_compile():
     ],
 )
 def test_validate_rules_rejects_invalid_rules(rule, where, text):
-    found = error_texts(place(type="integer", **{"x-kubernetes-validations": [rule]}))
-    assert [name for name, _ in found] == [f"schema.properties[a].x-kubernetes-validations[0].{where}"]
-    assert text in found[0][1]
+    result = error_texts(place(type="integer", **{"x-kubernetes-validations": [rule]}))
+    assert [name for name, _ in result] == [f"schema.properties[a].x-kubernetes-validations[0].{where}"]
+    assert text in result[0][1]
 
 
 def test_validate_rules_skips_schemas_with_other_errors():
@@ -59,8 +59,8 @@ def test_validate_rules_skips_schemas_with_other_errors():
 
 def test_validate_rules_rejects_transition_rules_on_uncorrelatable_items():
     item = {"type": "string", "maxLength": 5, "x-kubernetes-validations": rules("self == oldSelf")}
-    found = error_texts(place(type="array", maxItems=5, items=item))
-    assert found == [
+    result = error_texts(place(type="array", maxItems=5, items=item))
+    assert result == [
         (
             "schema.properties[a].items.x-kubernetes-validations[0].rule",
             (
@@ -73,8 +73,8 @@ def test_validate_rules_rejects_transition_rules_on_uncorrelatable_items():
 
 def test_validate_rules_rejects_rules_with_too_high_estimated_cost():
     rule = "self.all(x, self.all(y, x != y))"
-    found = error_texts(place(type="array", items=TEXT, **{"x-kubernetes-validations": rules(rule)}))
-    assert [body.partition(" (")[0] for _, body in found] == [
+    result = error_texts(place(type="array", items=TEXT, **{"x-kubernetes-validations": rules(rule)}))
+    assert [body.partition(" (")[0] for _, body in result] == [
         "Forbidden: estimated rule cost exceeds budget by factor of more than 100x",
         ("Forbidden: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"),
         (

@@ -115,8 +115,8 @@ def test_validate_warns_when_violated_value_is_unchanged():
 
 
 def test_validate_skips_rules_after_schema_errors():
-    found = check(RANGE, {"spec": {}}, None, [field.required("spec.low")])[0]
-    assert found[1].startswith("<nil>: Invalid value: null: some validation rules were not checked")
+    result = check(RANGE, {"spec": {}}, None, [field.required("spec.low")])[0]
+    assert result[1].startswith("<nil>: Invalid value: null: some validation rules were not checked")
     only_invalid = check(RANGE, {"spec": {"low": 1, "high": 2}}, None, [field.invalid("spec.low", 1, "odd")])[0]
     assert len(only_invalid) == 1
 
@@ -124,6 +124,6 @@ def test_validate_skips_rules_after_schema_errors():
 def test_validate_limits_cost_of_all_rules_of_an_object(monkeypatch):
     monkeypatch.setattr("steersman.apiserver.kinds.apiextensions.customresourcedefinition.object_rules._BUDGET", 1000)
     items = {"type": "array", "items": ruled(rule("[1, 2, 3].all(x, x > 0)"), **NUMBER)}
-    found = check(spec(properties={"l": items}), {"spec": {"l": [1] * 100}})[0]
+    result = check(spec(properties={"l": items}), {"spec": {"l": [1] * 100}})[0]
     error_texts = "validation failed due to running out of cost budget, no further validation rules will be run"
-    assert [text.partition(": ")[2] for text in found] == [f'Invalid value: "integer": {error_texts}']
+    assert [text.partition(": ")[2] for text in result] == [f'Invalid value: "integer": {error_texts}']

@@ -20,9 +20,9 @@ def test_default_sets_no_rolling_update_for_on_delete():
     assert spec["updateStrategy"] == {"type": "OnDelete"}
 
 
-@pytest.mark.parametrize(("given", "expected"), [("0", "1"), ("5", "5"), ("x", "1")])
-def test_prepare_for_create_keeps_positive_template_generation_or_sets_1(given, expected):
-    new = edited(SET, {"metadata.annotations": {TEMPLATE_GENERATION: given}})
+@pytest.mark.parametrize(("value", "expected"), [("0", "1"), ("5", "5"), ("x", "1")])
+def test_prepare_for_create_keeps_positive_template_generation_or_sets_1(value, expected):
+    new = edited(SET, {"metadata.annotations": {TEMPLATE_GENERATION: value}})
     STRATEGY.prepare_for_create(CONTEXT, new)
     assert new["metadata"]["annotations"][TEMPLATE_GENERATION] == expected
 

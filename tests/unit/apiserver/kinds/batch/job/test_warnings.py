@@ -21,8 +21,8 @@ def starts(warnings, *expected):
 
 
 def test_job_warnings_on_create_cover_name_indexes_and_template():
-    found = job_warnings(named("a.b"), None, SPEC, Path("spec"))
-    assert all(starts(found, "metadata.name: this is used in Pod names", HUGE, TEMPLATE))
+    result = job_warnings(named("a.b"), None, SPEC, Path("spec"))
+    assert all(starts(result, "metadata.name: this is used in Pod names", HUGE, TEMPLATE))
 
 
 def test_job_warnings_on_update_cover_spec_when_generation_changes():
@@ -33,8 +33,8 @@ def test_job_warnings_on_update_cover_spec_when_generation_changes():
 
 @pytest.mark.parametrize("edits", [{"completionMode": "NonIndexed"}, {"completions": 100_000}, {"parallelism": 10_000}])
 def test_job_warnings_is_empty_for_few_indexes(edits):
-    found = job_warnings(named(), None, {**SPEC, **edits}, Path("spec"))
-    assert all(starts(found, TEMPLATE))
+    result = job_warnings(named(), None, {**SPEC, **edits}, Path("spec"))
+    assert all(starts(result, TEMPLATE))
 
 
 def test_job_warnings_use_path_of_cron_job_template():

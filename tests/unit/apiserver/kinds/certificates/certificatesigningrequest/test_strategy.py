@@ -67,14 +67,15 @@ async def test_prepare_for_approval_accepts_changed_message():
 
 
 @pytest.mark.parametrize(
-    ("type_", "known"), [("Approved", '"True"'), ("Failed", '"True"'), ("Seen", '"False", "True", "Unknown"')]
+    ("type_", "existing"), [("Approved", '"True"'), ("Failed", '"True"'), ("Seen", '"False", "True", "Unknown"')]
 )
-async def test_validate_approval_requires_condition_status_true(type_, known):
+async def test_validate_approval_requires_condition_status_true(type_, existing):
     async with Server() as server:
         await server.make(REQUESTS, spec=spec())
         answer = await server.merge(APPROVAL, conditions(condition(type_, "Maybe")))
         assert (
-            answer.body["details"]["causes"][0]["message"] == f'Unsupported value: "Maybe": supported values: {known}'
+            answer.body["details"]["causes"][0]["message"]
+            == f'Unsupported value: "Maybe": supported values: {existing}'
         )
 
 
@@ -141,5 +142,5 @@ def test_field_labels_select_by_signer(signer, text):
     ],
 )
 def test_cells_show_condition(edits, cells):
-    asked = named(spec={"signerName": "a.b/c", "username": "alice"})
-    assert STRATEGY.cells(edited(asked, edits), NOW) == cells
+    requested = named(spec={"signerName": "a.b/c", "username": "alice"})
+    assert STRATEGY.cells(edited(requested, edits), NOW) == cells

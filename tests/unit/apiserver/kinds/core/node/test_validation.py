@@ -115,10 +115,10 @@ def test_validate_node_requires_positive_swap():
 )
 def test_validate_node_requires_unique_sorted_features(features: list[str], starts: list[str]):
     obj = tree(status={"declaredFeatures": features})
-    for found in (validate_node(obj), validate_node_update(obj, tree())):
-        assert [text.startswith(start) for text, start in zip(error_texts(found), starts, strict=True)] == [True] * len(
-            starts
-        )
+    for result in (validate_node(obj), validate_node_update(obj, tree())):
+        assert [text.startswith(start) for text, start in zip(error_texts(result), starts, strict=True)] == [
+            True
+        ] * len(starts)
 
 
 def test_node_warnings_about_deprecated_and_ambiguous_fields():

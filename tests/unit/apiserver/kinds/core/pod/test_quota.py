@@ -17,8 +17,8 @@ def pod(*resources, status=None, metadata=None, **spec):
 
 
 def test_usage_counts_requests_and_limits():
-    asked = {"requests": {"cpu": "100m", "memory": "1Mi"}, "limits": {"cpu": "1"}}
-    assert texts(PODS.usage(pod(asked, asked), NOW)) == {
+    requested = {"requests": {"cpu": "100m", "memory": "1Mi"}, "limits": {"cpu": "1"}}
+    assert texts(PODS.usage(pod(requested, requested), NOW)) == {
         "count/pods": "1",
         "pods": "1",
         "cpu": "200m",

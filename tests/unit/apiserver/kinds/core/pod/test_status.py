@@ -159,9 +159,9 @@ def test_validate_pod_status_accepts_users_of_linux_only():
 
 
 def devices(name: str, *resources: dict, kind: str = "containerStatuses") -> list[str]:
-    asked = {"requests": {"example.com/x": "1"}, "claims": [{"name": "a"}, {"name": "b", "request": "r"}]}
+    requested = {"requests": {"example.com/x": "1"}, "claims": [{"name": "a"}, {"name": "b", "request": "r"}]}
     status = {"name": "c", "allocatedResourcesStatus": [{"name": name, "resources": list(resources)}]}
-    return faults({kind: [status]}, containers=[{"name": "c", "image": "i", "resources": asked}])
+    return faults({kind: [status]}, containers=[{"name": "c", "image": "i", "resources": requested}])
 
 
 @pytest.mark.parametrize("name", ["example.com/x", "claim:a", "claim:b/r"])
@@ -210,8 +210,8 @@ CLAIM = "status.extendedResourceClaimStatus"
 
 def extended(*mappings: dict, claim: str = "claim") -> list[str]:
     status = {"extendedResourceClaimStatus": {"requestMappings": list(mappings), "resourceClaimName": claim}}
-    asked = {"name": "c", "image": "i", "resources": {"requests": {"example.com/x": "1"}}}
-    return faults(status, containers=[asked])
+    requested = {"name": "c", "image": "i", "resources": {"requests": {"example.com/x": "1"}}}
+    return faults(status, containers=[requested])
 
 
 def test_validate_pod_status_accepts_mappings_of_requested_extended_resources():

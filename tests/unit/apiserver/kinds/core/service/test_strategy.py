@@ -52,9 +52,9 @@ def test_default_sets_fields_of_every_service():
     ],
 )
 def test_default_sets_traffic_policies_cluster(spec: dict, external, internal, allocates):
-    found = service(**spec)
+    obj = service(**spec)
     names = ("externalTrafficPolicy", "internalTrafficPolicy", "allocateLoadBalancerNodePorts")
-    assert tuple(found.get(name) for name in names) == (external, internal, allocates)
+    assert tuple(obj.get(name) for name in names) == (external, internal, allocates)
 
 
 def test_default_sets_affinity_timeout():

@@ -25,8 +25,8 @@ from steersman.apiserver.kinds.shared.podspec import resource_names as names
     ],
 )
 def test_standard_names_by_place(name: str, standard: bool, of_quota: bool, of_container: bool):
-    found = names.is_standard(name), names.is_standard_of_quota(name), names.is_standard_of_container(name)
-    assert found == (standard, of_quota, of_container)
+    result = names.is_standard(name), names.is_standard_of_quota(name), names.is_standard_of_container(name)
+    assert result == (standard, of_quota, of_container)
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_standard_names_by_place(name: str, standard: bool, of_quota: bool, of_c
     ],
 )
 def test_overcommit_and_integer_rules_by_owner(name: str, extended: bool, overcommit: bool, integer: bool):
-    found = names.is_extended(name), names.may_overcommit(name), names.is_integer(name)
-    assert found == (extended, overcommit, integer)
+    result = names.is_extended(name), names.may_overcommit(name), names.is_integer(name)
+    assert result == (extended, overcommit, integer)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from steersman.apiserver.kinds.shared.podspec.validate_resources import (
 P = Path("r")
 
 
-def faults(known: frozenset[str] = frozenset(), rules: PodRules = TEMPLATE_RULES, **resources: object) -> list[str]:
-    return error_texts(validate_requirements(resources, P, known, rules))
+def faults(existing: frozenset[str] = frozenset(), rules: PodRules = TEMPLATE_RULES, **resources: object) -> list[str]:
+    return error_texts(validate_requirements(resources, P, existing, rules))
 
 
 def test_validate_requirements_accepts_absent_resources():

@@ -136,9 +136,9 @@ def test_validate_claim_template_accepts_labels_and_annotations_only():
 
 
 def test_validate_volumes_rejects_claim_of_ephemeral_volume():
-    made = {"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}}
+    created = {"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}}
     used = {"name": "u", "persistentVolumeClaim": {"claimName": "p-e"}}
-    assert faults(made, used, rules=PodRules(pod_name="p")) == [
+    assert faults(created, used, rules=PodRules(pod_name="p")) == [
         (
             'v[1].persistentVolumeClaim.claimName: Invalid value: "p-e": '
             "must not reference a PVC that gets created for an ephemeral volume"
@@ -147,6 +147,6 @@ def test_validate_volumes_rejects_claim_of_ephemeral_volume():
 
 
 def test_validate_volumes_limits_length_of_ephemeral_claim_names():
-    made = {"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}}
-    (fault,) = faults(made, rules=PodRules(pod_name="p" * 253))
+    created = {"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}}
+    (fault,) = faults(created, rules=PodRules(pod_name="p" * 253))
     assert fault.endswith(": must be no more than 253 characters")

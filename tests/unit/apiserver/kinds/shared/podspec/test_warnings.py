@@ -24,8 +24,8 @@ def of_pod(metadata: dict | None = None, **spec: object) -> list[str]:
     return list(pod_warnings(pod(metadata, **spec)))
 
 
-def ports(*given: dict) -> dict:
-    return {"containers": [{"name": "c", "image": "i", "ports": list(given)}]}
+def ports(*arguments: dict) -> dict:
+    return {"containers": [{"name": "c", "image": "i", "ports": list(arguments)}]}
 
 
 def test_pod_warnings_is_empty_for_usual_pod():
