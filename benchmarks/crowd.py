@@ -2,6 +2,7 @@
 
 ``python -m benchmarks.crowd``; ``--pods`` and ``--nodes`` for another size. Runs an API server and ``steersman nodes``
 alone, one process each: pods are created with a node name, so that only nodes and server are measured. With
+``--etcd`` three API servers share three etcd members, each on this machine; the nodes are at another server than the client. With
 ``--scheduled`` all components of ``steersman up`` run, and the scheduler binds. CPU time is printed beside wall time,
 which means little on a busy machine.
 """
@@ -16,12 +17,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 import uvloop
+from scripts.etcd_cluster import EtcdCluster
 
 from benchmarks.client import Target, load
 from benchmarks.rates import NAMESPACE, Report
@@ -37,6 +39,8 @@ from steersman.testing import ControlPlane
 LEASES = tree("coordination.k8s.io/v1", "Lease")
 _PATIENCE_SECONDS = 3_600.0
 _REST_SECONDS = 30.0
+#: API servers, and members, with ``--etcd``.
+_SERVERS = 3
 #: Target of benchmarks.whole: 5,000 nodes with heartbeats only cost at most half a core.
 _CORES_MAX = 0.5
 
@@ -181,7 +185,21 @@ async def measure_end(report: Report, meter: Meter, plane: ControlPlane, pods: i
     report.line(f"{pods} pods are deleted", meter.summary())
 
 
+def run_on_etcd(report: Report, arguments: argparse.Namespace) -> None:
+    with ExitStack() as stack:
+        cluster = stack.enter_context(EtcdCluster(_SERVERS))
+        flags = (f"--etcd-servers={','.join(cluster.urls)}",)
+        planes = [stack.enter_context(ControlPlane(ephemeral=False, arguments=flags)) for _ in range(_SERVERS)]
+        pids = {f"API server {number}": plane.pid for number, plane in enumerate(planes)}
+        pids["nodes"] = stack.enter_context(simulated(planes[1], arguments.nodes))
+        pids |= {f"etcd {member.name}": member.process.pid for member in cluster.members if member.process is not None}
+        uvloop.run(measure(report, Meter(pids), planes[0], arguments))
+
+
 def run(report: Report, arguments: argparse.Namespace) -> None:
+    if arguments.etcd:
+        run_on_etcd(report, arguments)
+        return
     if arguments.scheduled:
         with ControlPlane(ephemeral=False, whole=True, nodes=arguments.nodes) as plane:
             meter = Meter(processes(plane.pid))
@@ -205,6 +223,7 @@ def main() -> int:
     parser.add_argument(
         "--scheduled", action="store_true", help="with controllers and the scheduler, in one process with the nodes"
     )
+    parser.add_argument("--etcd", action="store_true", help="three API servers on three etcd members")
     report = Report()
     run(report, parser.parse_args())
     return 0 if report.is_met else 1

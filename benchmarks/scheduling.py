@@ -18,7 +18,7 @@ from lightkube.models.core_v1 import Node, Pod
 from benchmarks.rates import Report
 from steersman.apimachinery.selectors import parse_label_selector
 from steersman.scheduler.configuration.settings import Settings
-from steersman.scheduler.core import Placed, SchedulerCore
+from steersman.scheduler.core import AssumedPod, SchedulerCore
 from steersman.scheduler.pod_info import PodInfo
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def pods_a_second(pods: Callable[[], Iterator[Pod]]) -> float:
         core.set_pending_pod(PodInfo(unscheduled))
     for _ in pending:
         placed = core.schedule_one(())
-        assert isinstance(placed, Placed)
+        assert isinstance(placed, AssumedPod)
         bound: Any = placed.queued.pod.pod
         bound.spec.nodeName = placed.node
         core.set_assigned_pod(bound)

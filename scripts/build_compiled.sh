@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 # By way of a source package, as the compiler writes beside what it reads.
 "$python" -m build --no-isolation --sdist --outdir "$work" . >"$work/log" 2>&1 &&
   tar -xzf "$work"/*.tar.gz -C "$work" &&
-  HATCH_BUILD_HOOKS_ENABLE=1 "$python" -m build --no-isolation --wheel --outdir "$work/wheel" "$work"/steersman-*/ \
+  PYTHONPATH="$PWD/scripts/parallel_build" HATCH_BUILD_HOOKS_ENABLE=1 "$python" -m build --no-isolation --wheel --outdir "$work/wheel" "$work"/steersman-*/ \
     >>"$work/log" 2>&1 || {
   tail -n 40 "$work/log" >&2
   exit 1

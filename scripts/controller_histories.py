@@ -9,29 +9,22 @@ with 1 at the first failing history, and prints its seed. Scenarios are in ``tes
 
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.conformance.controllers import harness
+from tests.conformance.controllers.scenarios import NAMES, scenario
 from tests.conformance.histories import command_line, play_all
-
-#: Each has a test that plays a few histories of it.
-SCENARIOS = sorted(path.stem.removeprefix("test_") for path in Path(harness.__file__).parent.glob("test_*.py"))
 
 
 def main() -> int:
     parser = command_line(__doc__, steps=harness.STEPS)
-    parser.add_argument("--scenario", required=True, choices=SCENARIOS)
+    parser.add_argument("--scenario", required=True, choices=NAMES)
     arguments = parser.parse_args()
-    scenario = getattr(
-        importlib.import_module(f"tests.conformance.controllers.{arguments.scenario}"), arguments.scenario.title()
-    )
-    return play_all(
-        lambda seed: harness.play(scenario(), seed, steps=arguments.steps), arguments, name=arguments.scenario
-    )
+    name = arguments.scenario
+    return play_all(lambda seed: harness.play(scenario(name), seed, steps=arguments.steps), arguments, name=name)
 
 
 if __name__ == "__main__":

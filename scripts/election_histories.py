@@ -20,10 +20,10 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
 
-from steersman.controlplane.elections.choosing import oldest_emulation_version
 from steersman.controlplane.elections.departures import Departures
 from steersman.controlplane.elections.objects import OLDEST_EMULATION_VERSION, Candidate, Lease
 from steersman.controlplane.elections.step import Assign, Create, Prefer, Publish, decide
+from steersman.controlplane.elections.strategies import oldest_emulation_version
 from steersman.controlplane.elections.versions import parse_version
 
 BASE = datetime(2026, 1, 1, tzinfo=UTC)

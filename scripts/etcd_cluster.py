@@ -10,12 +10,13 @@ import importlib.util
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
 from pathlib import Path
 from typing import Self
+
+from scripts.ports import free_port
 
 #: Seconds in which a member must be ready.
 START_SECONDS = 60
@@ -34,13 +35,6 @@ def find_binary(name: str = "etcd") -> Path | None:
             return packaged
     path = shutil.which(name)
     return None if path is None else Path(path)
-
-
-def free_port() -> int:
-    """Return a port that was free a moment ago: etcd can listen on a port only that it also advertises."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class EtcdMember:

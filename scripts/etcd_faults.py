@@ -184,7 +184,11 @@ class Run:
     async def _history(self, start: int) -> list[Event]:
         """Return etcd's own history of the run."""
         store = await EtcdStore.open(
-            self._cluster.urls, clock=CLOCK, prefix=self._prefix, compaction_interval_seconds=0
+            self._cluster.urls,
+            clock=CLOCK,
+            prefix=self._prefix,
+            compaction_interval_seconds=0,
+            open_seconds=HEAL_SECONDS,
         )
         whole = Watched(start)
         try:

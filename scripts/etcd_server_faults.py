@@ -19,22 +19,26 @@ import sys
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from scripts.etcd_cluster import EtcdCluster, free_port
 from scripts.etcd_history import Listed, Operation, Watched, check
 from scripts.etcd_links import Link
+from scripts.ports import free_port
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import Client, tree
 from steersman.client.connecting import connect
-from steersman.client.errors import ClientError, Expired, NotFound
+from steersman.client.errors import AlreadyExists, ClientError, Expired, NotFound
 from steersman.client.sending import RetryPolicy
 from steersman.storage.etcd.store import EtcdStore
 from steersman.storage.store import Event
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
+    from scripts.etcd_cluster import EtcdCluster
+
 CONFIG_MAP = tree("v1", "ConfigMap")
+NAMESPACE = tree("v1", "Namespace")
 NAMES = [f"k{number}" for number in range(4)]
 SERVERS = 3
 #: Faults of a run.
@@ -243,9 +247,15 @@ class ServerRun:
         return violations
 
     async def _create_namespace(self) -> int:
-        created = await self._servers[0].client.create(
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self._namespace}}
-        )
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self._namespace}}
+        client = self._servers[0].client
+
+        async def ensure() -> dict[str, Any]:
+            with contextlib.suppress(AlreadyExists):  # of a request whose answer was lost
+                return await client.create(body)
+            return await client.get(NAMESPACE, self._namespace)
+
+        created = await until_answered(ensure)
         return int(created["metadata"]["resourceVersion"])
 
     # -- the clients ---------------------------------------------------------------------------------------------------
@@ -411,7 +421,9 @@ class ServerRun:
 
     async def _history(self, start: int) -> list[Event]:
         """Return etcd's own history of the run."""
-        store = await EtcdStore.open(self._cluster.urls, clock=CLOCK, compaction_interval_seconds=0)
+        store = await EtcdStore.open(
+            self._cluster.urls, clock=CLOCK, compaction_interval_seconds=0, open_seconds=HEAL_SECONDS
+        )
         prefix, whole = f"/registry/configmaps/{self._namespace}/", Watched(start)
         try:
             await store.watch(prefix, whole, after_revision=start, on_lost=whole.lose)
@@ -427,16 +439,14 @@ def shown(event: Event, prefix: str) -> Event:
     return Event(event.key.removeprefix(prefix), value, event.mod_revision if is_creation else 0, event.mod_revision)
 
 
-async def until_answered(ask: Any) -> None:
-    """Repeat a request until it succeeds."""
+async def until_answered(ask: Callable[[], Awaitable[Any]]) -> Any:
+    """Repeat a request until it succeeds; return its answer."""
     async with asyncio.timeout(HEAL_SECONDS):
         while True:
             try:
-                await ask()
+                return await ask()
             except ClientError:
                 await CLOCK.sleep(0.05)
-            else:
-                return
 
 
 @contextlib.asynccontextmanager

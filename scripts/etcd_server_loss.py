@@ -16,8 +16,9 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from scripts.etcd_cluster import EtcdCluster, free_port
+from scripts.etcd_cluster import EtcdCluster
 from scripts.etcd_server_faults import HEAL_SECONDS, SERVERS, ServerProcess
+from scripts.ports import free_port
 
 from steersman.asynckit.clock import RealClock
 from steersman.client.connecting import connect

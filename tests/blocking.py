@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from tests.busy_machine import HANG_SECONDS
+
 from steersman.extras import PACKAGES
 
 if TYPE_CHECKING:
@@ -42,5 +44,5 @@ def run_without(extras: Iterable[str], folder: Path, *arguments: str) -> subproc
     """Run the interpreter with ``arguments`` in such an environment."""
     return subprocess.run(
         [sys.executable, *arguments], env=environment_without(extras, folder),
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=HANG_SECONDS,
     )  # fmt: skip

@@ -6,6 +6,7 @@ import gc
 from functools import partial
 
 import pytest
+from tests.complexity.custom import CUSTOM_REQUESTS, create_definition
 from tests.complexity.measuring import cases, exponent, measure, started
 from tests.complexity.requests import REQUESTS, measure_request
 
@@ -58,8 +59,11 @@ async def test_create_cost_grows_less_than_quadratically(server, chunk):
     assert too_steep == []
 
 
-@pytest.mark.parametrize("sized", REQUESTS, ids=lambda sized: sized.name)
+@pytest.mark.parametrize("sized", [*REQUESTS, *CUSTOM_REQUESTS], ids=lambda sized: sized.name)
 async def test_request_cost_grows_less_than_quadratically(server, sized):
+    if sized in CUSTOM_REQUESTS:
+        await create_definition(server)
     measured = partial(measure_request, server, sized)
     large = await measured(LARGE)
+    assert large.codes[sized.name] == sized.code
     assert large.seconds[sized.name] <= FLOOR_SECONDS or not await is_too_steep(measured, sized.name, large)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 
@@ -51,7 +52,7 @@ class Kubectl:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=2 * HANG_SECONDS,  # more than kubectl itself waits
             env={**self.environment, **environment},
             check=False,
         )

@@ -30,13 +30,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-from tests.e2e.watching import WAIT_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 
-#: Envtest's: interval of health checks, and time limits of a start and a stop.
+#: Envtest's interval of health checks.
 POLL_SECONDS = 0.1
-START_SECONDS = STOP_SECONDS = 20.0
 
 
 def suggest_port() -> int:
@@ -134,17 +133,17 @@ class Client:
         headers = {"Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self._url + path, data, headers, method=method)
-        return urllib.request.urlopen(request, context=self._context, timeout=WAIT_SECONDS)
+        return urllib.request.urlopen(request, context=self._context, timeout=HANG_SECONDS)
 
     def until(self, collection: str, name: str, holds: Callable[[str, Any], bool]) -> None:
         """Watch an object until ``holds`` of an event's type and object."""
-        query = f"watch=true&fieldSelector=metadata.name%3D{name}&timeoutSeconds={WAIT_SECONDS}"
+        query = f"watch=true&fieldSelector=metadata.name%3D{name}&timeoutSeconds={HANG_SECONDS}"
         with self._open("GET", f"{collection}?{query}") as stream:
             for line in stream:
                 event = json.loads(line)
                 if holds(event["type"], event["object"]):
                     return
-        raise AssertionError(f"{collection}/{name}: it did not come to be within {WAIT_SECONDS} s")
+        raise AssertionError(f"{collection}/{name}: it did not come to be within {HANG_SECONDS} s")
 
 
 class State:
@@ -163,7 +162,7 @@ class State:
     def start(self, arguments: dict[str, str]) -> None:
         command = [str(self.path), *(f"--{name}={arguments[name]}" for name in sorted(arguments))]
         self.process = subprocess.Popen(command, stdout=self.output, stderr=self.output)
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + HANG_SECONDS
         while not self._is_healthy():
             if self.process.poll() is not None:
                 raise RuntimeError(f"timeout waiting for process {self.path.name} to start successfully\n{self.log}")
@@ -173,7 +172,9 @@ class State:
 
     def _is_healthy(self) -> bool:
         try:
-            with urllib.request.urlopen(self.health_url, context=ssl._create_unverified_context(), timeout=5) as answer:
+            with urllib.request.urlopen(
+                self.health_url, context=ssl._create_unverified_context(), timeout=HANG_SECONDS
+            ) as answer:
                 return answer.status == 200
         except OSError:
             return False
@@ -185,7 +186,7 @@ class State:
     def stop(self) -> int:
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(STOP_SECONDS)
+        code = self.process.wait(HANG_SECONDS)
         shutil.rmtree(self.directory)
         return code
 

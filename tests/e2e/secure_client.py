@@ -1,9 +1,12 @@
-"""Client of the HTTPS ports of components: a free port, tokens with a role, and requests."""
+"""Client of the HTTPS ports of components: a wait for them, tokens with a role, and requests."""
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
+import subprocess
+from typing import Any
 
 from tests.unit.listening import connected_to
 
@@ -12,9 +15,15 @@ from steersman.client import Client, tree
 ACCOUNTS = tree("v1", "ServiceAccount")
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        return int(sock.getsockname()[1])
+def wait_for_listener(port: int, process: subprocess.Popen[Any]) -> None:
+    """Wait until the process listens."""
+    while True:
+        assert process.poll() is None, "it ended before it listened"
+        with contextlib.suppress(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.05)
 
 
 async def make_token(client: Client, account: str, *, role: str = "") -> str:

@@ -10,11 +10,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 
-#: Bounds what never comes to be; nothing waits for a fixed time.
-WAIT_SECONDS = 60
 PATH = "/api/v1/namespaces/default/configmaps"
 
 
@@ -72,7 +71,7 @@ def _sign(
 
 
 def _openssl(*arguments: str) -> None:
-    done = subprocess.run(["openssl", *arguments], capture_output=True, text=True, check=False, timeout=WAIT_SECONDS)
+    done = subprocess.run(["openssl", *arguments], capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
     assert done.returncode == 0, done.stderr
 
 
@@ -126,7 +125,7 @@ def curl(plane: ControlPlane, pair: Path, token: str, *more: str) -> str:
         "%{http_code}",
     ]
     done = subprocess.run(
-        [*command, plane.url + PATH], capture_output=True, text=True, check=False, timeout=WAIT_SECONDS
+        [*command, plane.url + PATH], capture_output=True, text=True, check=False, timeout=HANG_SECONDS
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -166,7 +165,7 @@ def test_openssl_client_gets_an_answer_and_no_alert(plane, pairs, name, status):
         input=f"GET {PATH} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode(),
         capture_output=True,
         check=False,
-        timeout=WAIT_SECONDS,
+        timeout=HANG_SECONDS,
     )  # fmt: skip
     assert done.stdout.startswith(f"HTTP/1.1 {status}".encode()), done.stderr
     assert b"alert" not in done.stderr
@@ -178,10 +177,10 @@ def test_kubectl_with_a_foreign_certificate_and_a_token(plane, pairs):
     command = ["kubectl", f"--server={plane.url}", f"--certificate-authority={plane.ca}", "--kubeconfig=/dev/null",
                f"--client-certificate={pair}", f"--client-key={pair}", "get", "configmaps"]  # fmt: skip
     with_token = subprocess.run(
-        [*command, f"--token={plane.token}"], capture_output=True, text=True, check=False, timeout=WAIT_SECONDS
+        [*command, f"--token={plane.token}"], capture_output=True, text=True, check=False, timeout=HANG_SECONDS
     )
     without = subprocess.run(
-        [*command, "--username=", "--password="], capture_output=True, text=True, check=False, timeout=WAIT_SECONDS
+        [*command, "--username=", "--password="], capture_output=True, text=True, check=False, timeout=HANG_SECONDS
     )
     assert with_token.returncode == 0, with_token.stderr
     assert "Unauthorized" in without.stderr or "provide credentials" in without.stderr

@@ -11,6 +11,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = Path(__file__).parent / "rounds"
@@ -22,7 +23,7 @@ def round_of(command: list[str], cluster, namespace: str) -> None:
         [*command, str(cluster.kubeconfig), namespace],
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=HANG_SECONDS,
         cwd=ROOT,
         check=False,
     )

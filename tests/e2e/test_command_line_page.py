@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.e2e.watching import WAIT_SECONDS, line_with
+from tests.busy_machine import HANG_SECONDS
+from tests.e2e.watching import line_with
 
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
 
@@ -38,14 +39,14 @@ def test_commands_of_the_page_run(tmp_path: Path) -> None:
                 capture_output=True,
                 text=True,
                 check=False,
-                timeout=WAIT_SECONDS,
+                timeout=HANG_SECONDS,
             )
             assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
             outputs[command] = done.stdout
     finally:
         for process in running:
             process.terminate()
-            process.communicate(timeout=WAIT_SECONDS)
+            process.communicate(timeout=HANG_SECONDS)
     assert "dev: https://" in outputs["steersman status"]
     assert f"{tmp_path}/.local/state/steersman/named/dev" in outputs["steersman env --name dev"]
     assert "has stopped" in outputs["steersman down dev"]

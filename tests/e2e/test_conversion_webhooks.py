@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.apiserver.crd.converting import convert
 from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
 
@@ -57,7 +58,7 @@ async def define(client: Client, client_config: dict[str, Any]) -> None:
     definition = yaml.safe_load(text)
     definition["spec"]["conversion"]["webhook"]["clientConfig"] = {**client_config, "caBundle": ca_bundle()}
     await client.create(definition)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         while True:
             try:
                 await client.list(V2, namespace="default")
@@ -141,7 +142,7 @@ async def test_migration_rewrites_objects_of_the_old_version(client: Client):
                 "spec": {"resource": {"group": "example.com", "resource": "screens"}},
             }
         )
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANG_SECONDS):
             while (await client.get(DEFINITIONS, "screens.example.com"))["status"]["storedVersions"] != ["v2"]:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)  # noqa: TID251 — the controller runs on the real clock
         rewritten = await client.get(V2, "a", namespace="default")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl, post
 from tests.e2e.watching import until, until_one
 
@@ -83,7 +84,7 @@ def start(plane: ControlPlane) -> Iterator[Start]:
     for process in processes:
         process.terminate()
     for process in processes:
-        process.wait(30)
+        process.wait(HANG_SECONDS)
 
 
 def test_upgrade_and_rollback_of_the_guide(plane: ControlPlane, start: Start) -> None:
@@ -110,7 +111,7 @@ def test_upgrade_and_rollback_of_the_guide(plane: ControlPlane, start: Start) ->
     replicas[first].send_signal(signal.SIGTERM)
     (second,) = {"old-1", "old-2"} - {first}
     until_leader(second)
-    assert replicas[first].wait(30) == 0
+    assert replicas[first].wait(HANG_SECONDS) == 0
     replicas[second].send_signal(signal.SIGTERM)
     until_leader("next")
     start(commands["back"])
@@ -138,7 +139,7 @@ def test_third_party_strategy_elects_the_newest_version(plane: ControlPlane, sta
     join("newer", "1.35.0")
     until_one(plane, lease, lambda obj: obj is not None and "newer" in (holder(obj), preferred(obj)))
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0
+    assert process.wait(HANG_SECONDS) == 0
 
 
 def preferred(lease: Tree) -> str:

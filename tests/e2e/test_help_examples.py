@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.busy_machine import HANG_SECONDS, without_speed_reports
 
 from steersman.cli.help_pages import PAGES
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-_SECONDS = 60
 _FILES = {
     "nodes.yaml": "nodes:\n- name: large\n  capacity: {cpu: '64'}\n- name: small\n",
     "scheduler.yaml": "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n",
@@ -60,13 +60,13 @@ def _ready(process: subprocess.Popen[str]) -> str:
     """Wait until the API server is ready; return its kubeconfig, or for ``--merge`` the empty string."""
     assert process.stdout is not None
     first = process.stdout.readline()
-    assert " is ready at https://" in first, process.communicate(timeout=_SECONDS)
+    assert " is ready at https://" in first, process.communicate(timeout=HANG_SECONDS)
     return process.stdout.readline().strip().partition("KUBECONFIG=")[2]
 
 
 def _stop(process: subprocess.Popen[str]) -> tuple[int, str]:
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=_SECONDS)
+    _, err = process.communicate(timeout=HANG_SECONDS)
     return process.returncode, err
 
 
@@ -90,52 +90,51 @@ def test_example_of_a_server_starts(example: str) -> None:
 
 
 @pytest.mark.usefixtures("kubeconfig")
-@pytest.mark.parametrize("example", _examples("controller-manager", "scheduler", "nodes"))
-def test_example_of_a_component_runs_against_a_cluster(example: str) -> None:
-    more = [] if " nodes" in example else ["--port=0"]
-    with _start(example, "--v=2", *more) as component:
-        assert component.stderr is not None
-        log = [component.stderr.readline() for _ in range(2)]
-        assert "waiting until the server" in log[0]
-        assert log[1].startswith(("I", "W")), "it ended before it was connected"
-        code, err = _stop(component)
-        assert code == 0
-        assert "Traceback" not in err
+def test_examples_of_components_run_against_a_cluster() -> None:
+    for example in _examples("controller-manager", "scheduler", "nodes"):
+        more = [] if " nodes" in example else ["--port=0"]
+        with _start(example, "--v=2", *more) as component:
+            assert component.stderr is not None
+            log = [component.stderr.readline() for _ in range(2)]
+            assert "waiting until the server" in log[0], example
+            assert log[1].startswith(("I", "W")), f"{example} ended before it was connected"
+            code, err = _stop(component)
+            assert code == 0, example
+            assert "Traceback" not in err
+
+
+def _succeed(*examples: str) -> list[str]:
+    """Run examples one after the other; return their output."""
+    outputs = []
+    for example in examples:
+        with _start(example) as process:
+            out, err = process.communicate(timeout=HANG_SECONDS)
+        assert (process.returncode, without_speed_reports(err)) == (0, ""), example
+        assert out, example
+        outputs.append(out)
+    return outputs
 
 
 @pytest.mark.usefixtures("kubeconfig")
-@pytest.mark.parametrize("example", _examples("status", "env", "elections", "envtest", "down"))
-def test_example_about_running_control_planes_succeeds(example: str) -> None:
-    with _start(example) as process:
-        out, err = process.communicate(timeout=_SECONDS)
-    assert (process.returncode, err) == (0, "")
-    assert out
+def test_examples_about_running_control_planes_succeed() -> None:
+    _succeed(*_examples("status", "env", "elections", "envtest"))
 
 
-@pytest.fixture
-def stopped_server(kubeconfig: str) -> None:
-    """The data directory ``stopped`` of an API server that has ended."""
+@pytest.mark.usefixtures("kubeconfig")
+@pytest.mark.parametrize("example", _examples("down"))
+def test_example_of_down_succeeds(example: str) -> None:
+    _succeed(example)
+
+
+@pytest.mark.usefixtures("kubeconfig")
+def test_examples_about_a_data_directory_succeed(etcd_url: str) -> None:
     with _start("steersman apiserver --data-dir=stopped", "--port=0") as server:
         _ready(server)
         assert _stop(server)[0] == 0
-
-
-@pytest.mark.usefixtures("stopped_server")
-@pytest.mark.parametrize("example", _examples("check", "check-storage", "backup", "repair"))
-def test_example_about_a_data_directory_succeeds(example: str) -> None:
-    with _start(example) as process:
-        out, err = process.communicate(timeout=_SECONDS)
-    assert (process.returncode, err) == (0, "")
-    assert out
-
-
-@pytest.mark.usefixtures("stopped_server")
-def test_examples_about_etcd_succeed(etcd_url: str) -> None:
-    for example in (*_examples("export-to-etcd"), *_examples("import-from-etcd")):
-        with _start(example.replace("http://127.0.0.1:2379", etcd_url)) as process:
-            out, err = process.communicate(timeout=_SECONDS)
-        assert (process.returncode, err) == (0, "")
-        assert "both have the digest" in out
+    _succeed(*_examples("check", "check-storage", "backup", "repair"))
+    transfers = (*_examples("export-to-etcd"), *_examples("import-from-etcd"))
+    for output in _succeed(*(example.replace("http://127.0.0.1:2379", etcd_url) for example in transfers)):
+        assert "both have the digest" in output
 
 
 def test_every_command_with_examples_is_run_here() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
 
 from steersman.asynckit.clock import RealClock
@@ -62,7 +63,7 @@ def refusal(kubectl: Kubectl, *arguments: str, stdin: str = "") -> str:
     """Return what a command that fails writes."""
     command = kubectl.command(*arguments)
     done = subprocess.run(
-        command, input=stdin, capture_output=True, text=True, timeout=60, env=kubectl.environment, check=False
+        command, input=stdin, capture_output=True, text=True, timeout=HANG_SECONDS, env=kubectl.environment, check=False
     )
     assert done.returncode != 0, done.stdout
     return done.stderr
@@ -70,12 +71,18 @@ def refusal(kubectl: Kubectl, *arguments: str, stdin: str = "") -> str:
 
 def wait_for_webhooks(kubectl: Kubectl) -> None:
     """Wait until the operator answers admission reviews, which the server sends for dry runs too; kubectl's runs pace it."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + HANG_SECONDS
     command = kubectl.command("create", "--dry-run=server", "-f", "-")
     body = screen("probe", "1x1")
     while True:
         done = subprocess.run(
-            command, input=body, capture_output=True, text=True, timeout=60, env=kubectl.environment, check=False
+            command,
+            input=body,
+            capture_output=True,
+            text=True,
+            timeout=HANG_SECONDS,
+            env=kubectl.environment,
+            check=False,
         )
         if done.returncode == 0 and has_webhooks(kubectl):
             return
@@ -105,7 +112,7 @@ def start(kubectl: Kubectl, tmp_path: Path) -> Iterator[Callable[[], subprocess.
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     kubectl.run("create", "-f", "-", stdin=json.dumps(definition(port, ca.certificate)))
-    kubectl.run("wait", "crd/screens.example.com", "--for=condition=Established", "--timeout=30s")
+    kubectl.run("wait", "crd/screens.example.com", "--for=condition=Established", f"--timeout={HANG_SECONDS}s")
     environment = {
         **kubectl.environment,
         "WEBHOOK_FILES": str(tmp_path),
@@ -125,30 +132,30 @@ def start(kubectl: Kubectl, tmp_path: Path) -> Iterator[Callable[[], subprocess.
     yield run
     for process in started:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=HANG_SECONDS)
 
 
 def test_operator_converts_validates_mutates_and_reports(kubectl: Kubectl, start: Callable[[], Any]):
     operator = start()
     kubectl.run("create", "-f", "-", stdin=screen("a", "10x20"))
-    kubectl.run("wait", "screens.v1.example.com/a", "--for=jsonpath={.status.area}=200", "--timeout=40s")
+    kubectl.run("wait", "screens.v1.example.com/a", "--for=jsonpath={.status.area}=200", f"--timeout={HANG_SECONDS}s")
     shown = [kubectl.get(f"screens.{version}.example.com", "a") for version in ("v1", "v2")]
     assert [item["spec"] for item in shown] == [{"size": "10x20"}, {"width": 10, "height": 20}]
     assert [item["metadata"]["labels"] for item in shown] == [{"shape": "tall"}] * 2
 
     assert "too wide" in refusal(kubectl, "create", "-f", "-", stdin=screen("b", "2000x1"))
     kubectl.run("patch", "screens.v1.example.com", "a", "--type=merge", "-p", '{"spec":{"size":"4x3"}}')
-    kubectl.run("wait", "screens.v2.example.com/a", "--for=jsonpath={.status.area}=12", "--timeout=40s")
+    kubectl.run("wait", "screens.v2.example.com/a", "--for=jsonpath={.status.area}=12", f"--timeout={HANG_SECONDS}s")
     assert kubectl.get("screens.v2.example.com", "a")["metadata"]["labels"] == {"shape": "wide"}
 
     operator.terminate()
-    operator.wait(timeout=30)
+    operator.wait(timeout=HANG_SECONDS)
     assert kubectl.get("screens.v1.example.com", "a")["spec"] == {"size": "4x3"}
     error = refusal(kubectl, "get", "screens.v2.example.com", "a")
     assert "conversion webhook for example.com/v1, Kind=Screen failed: Post" in error
 
     start()
-    kubectl.run("wait", "screens.v2.example.com/a", "--for=jsonpath={.spec.width}=4", "--timeout=40s")
+    kubectl.run("wait", "screens.v2.example.com/a", "--for=jsonpath={.spec.width}=4", f"--timeout={HANG_SECONDS}s")
     kubectl.run("patch", "screens.v2.example.com", "a", "--type=merge", "-p", '{"spec":{"width":5}}')
-    kubectl.run("wait", "screens.v1.example.com/a", "--for=jsonpath={.status.area}=15", "--timeout=40s")
+    kubectl.run("wait", "screens.v1.example.com/a", "--for=jsonpath={.status.area}=15", f"--timeout={HANG_SECONDS}s")
     assert kubectl.get("screens.v1.example.com", "a")["spec"] == {"size": "5x3"}

@@ -15,7 +15,9 @@ import pytest
 import yaml
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-from tests.e2e.secure_client import free_port, get, make_token
+from scripts.ports import free_port
+from tests.busy_machine import HANG_SECONDS
+from tests.e2e.secure_client import get, make_token, wait_for_listener
 from tests.unit.cli import kubeadm_lines
 
 from steersman.apimachinery.trees import Tree
@@ -24,8 +26,6 @@ from steersman.client import Client, tree
 from steersman.client.connecting import connect
 from steersman.controlplane.certificates import Pems, make_ca, make_client, make_server
 
-#: Bounds what never comes to be; nothing waits for a fixed time.
-WAIT_SECONDS = 60
 LIFE = timedelta(days=1)
 LEASE, POD = tree("coordination.k8s.io/v1", "Lease"), tree("v1", "Pod")
 
@@ -97,14 +97,14 @@ def running(log: Path, command: str, *arguments: str) -> Iterator[subprocess.Pop
             yield process
         finally:
             process.terminate()
-            process.wait(WAIT_SECONDS)
+            process.wait(HANG_SECONDS)
 
 
 async def until(client: Client, resource: Any, name: str, namespace: str | None, holds: Any) -> Tree:
     """Follow one object until ``holds`` is true of it."""
     selector = f"metadata.name={name}" if name else ""
     async with (
-        asyncio.timeout(WAIT_SECONDS),
+        asyncio.timeout(HANG_SECONDS),
         client.watch(resource, namespace=namespace, field_selector=selector) as events,
     ):
         async for event in events:
@@ -133,14 +133,15 @@ async def test_components_of_kubeadm_run_a_deployment(files: Kubeadm) -> None:
         assert manager.parent == scheduler.parent == files.directory
         ports = free_port(), free_port()
         with (
-            running(log.with_suffix(".manager"), "controller-manager", *files.line(kubeadm_lines.CONTROLLER_MANAGER), f"--secure-port={ports[0]}"),
-            running(log.with_suffix(".scheduler"), "scheduler", *files.line(kubeadm_lines.SCHEDULER), f"--secure-port={ports[1]}"),
+            running(log.with_suffix(".manager"), "controller-manager", *files.line(kubeadm_lines.CONTROLLER_MANAGER), f"--secure-port={ports[0]}") as manager_process,
+            running(log.with_suffix(".scheduler"), "scheduler", *files.line(kubeadm_lines.SCHEDULER), f"--secure-port={ports[1]}") as scheduler_process,
         ):  # fmt: skip
             async with connect(admin) as client:
                 await run_deployment(client)
                 await until_published(client, files)
                 token = await make_token(client, "scraper", role="system:monitoring")
-                for port in ports:
+                for port, process in zip(ports, (manager_process, scheduler_process), strict=True):
+                    wait_for_listener(port, process)
                     assert await get(port, "/healthz") == (200, "ok")
                     assert (await get(port, "/metrics"))[0] == 403
                     assert (await get(port, "/metrics", token))[0] == 200

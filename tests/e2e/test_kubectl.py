@@ -5,6 +5,7 @@ import stat
 
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import MANIFESTS
 
 DEPLOYMENT = """
@@ -222,11 +223,11 @@ def test_watch_prints_changes(kubectl):
 
 
 def test_wait_returns_when_the_condition_is_met(web):
-    wait = web.start("wait", "deploy/web", "--for=condition=Available", "--timeout=30s")
+    wait = web.start("wait", "deploy/web", "--for=condition=Available", f"--timeout={HANG_SECONDS}s")
     condition = {"type": "Available", "status": "True", "reason": "R", "message": "m"}
     patch = {"status": {"conditions": [condition]}}
     web.run("patch", "deploy", "web", "--subresource=status", "--type=merge", "-p", json.dumps(patch))
-    out, _ = wait.communicate(timeout=40)
+    out, _ = wait.communicate(timeout=HANG_SECONDS)
     assert out == "deployment.apps/web condition met\n"
 
 
@@ -234,10 +235,12 @@ def test_delete_waits_for_the_last_finalizer(kubectl):
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "held", "finalizers": ["example.com/hold"]}}
     kubectl.run("create", "-f", "-", stdin=json.dumps(body))
     delete = kubectl.start("delete", "cm", "held", "--wait")
-    watched = kubectl.run("wait", "cm/held", "--for=jsonpath={.metadata.deletionTimestamp}", "--timeout=30s")
+    watched = kubectl.run(
+        "wait", "cm/held", "--for=jsonpath={.metadata.deletionTimestamp}", f"--timeout={HANG_SECONDS}s"
+    )
     assert "condition met" in watched
     kubectl.run("patch", "cm", "held", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
-    assert delete.communicate(timeout=30)[0] == 'configmap "held" deleted\n'
+    assert delete.communicate(timeout=HANG_SECONDS)[0] == 'configmap "held" deleted\n'
     assert kubectl.get("cm")["items"] == []
 
 
@@ -265,7 +268,7 @@ def test_service_allocates_and_releases_its_cluster_ip(kubectl):
 
 def test_apply_of_a_custom_resource_is_unchanged_when_repeated(kubectl):
     kubectl.run("apply", "-f", str(MANIFESTS / "gadgets.yaml"))
-    kubectl.run("wait", "crd/gadgets.example.com", "--for=condition=Established", "--timeout=30s")
+    kubectl.run("wait", "crd/gadgets.example.com", "--for=condition=Established", f"--timeout={HANG_SECONDS}s")
     gadget = {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "again"}, "spec": {"size": 3}}
     for size, outcome in ((3, "created"), (4, "configured"), (4, "unchanged")):
         gadget["spec"] = {"size": size}
@@ -276,7 +279,7 @@ def test_apply_of_a_custom_resource_is_unchanged_when_repeated(kubectl):
 def test_custom_resource_is_served_once_defined(kubectl):
     definition = yaml.safe_load((MANIFESTS / "gadgets.yaml").read_text())
     kubectl.run("apply", "-f", str(MANIFESTS / "gadgets.yaml"))
-    kubectl.run("wait", "crd/gadgets.example.com", "--for=condition=Established", "--timeout=30s")
+    kubectl.run("wait", "crd/gadgets.example.com", "--for=condition=Established", f"--timeout={HANG_SECONDS}s")
     gadget = {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"size": 3}}
     kubectl.run("create", "-f", "-", stdin=json.dumps(gadget))
     header, row = kubectl.run("get", "gadgets").splitlines()

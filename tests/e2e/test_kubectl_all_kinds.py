@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import MANIFESTS
 
 from steersman.controlplane.runtime_config import OFF_BY_DEFAULT
@@ -36,7 +37,7 @@ def manifest(kubectl, tmp_path):
     yield str(path)
     kubectl.run("delete", "-f", str(path), "--wait=false", "--ignore-not-found")
     kubectl.run(
-        "wait", "--for=delete", "servicecidr/all-kinds", "--timeout=30s"
+        "wait", "--for=delete", "servicecidr/all-kinds", f"--timeout={HANG_SECONDS}s"
     )  # the server lets it go a second later
     for kind in ("pv", "volumeattributesclass"):  # no controller runs that would remove their finalizers
         kubectl.run("patch", kind, "all-kinds", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
@@ -53,7 +54,7 @@ def all_kinds(kubectl, manifest):
 
 def settle(kubectl):
     """Wait until the bootstrap controller has done what they do to some of it."""
-    kubectl.run("wait", "--for=condition=Ready", "servicecidr/all-kinds", "--timeout=30s")
+    kubectl.run("wait", "--for=condition=Ready", "servicecidr/all-kinds", f"--timeout={HANG_SECONDS}s")
 
 
 def group_kind(api_version, kind):

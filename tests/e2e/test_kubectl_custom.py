@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
 
 from steersman.testing import ControlPlane
@@ -61,7 +62,7 @@ def kubectl(plane: ControlPlane, tmp_path: Path) -> Kubectl:
     one = Kubectl(plane, tmp_path, "default")
     (tmp_path / "definition.json").write_text(json.dumps(DEFINITION))
     one.run("apply", "-f", str(tmp_path / "definition.json"))
-    one.run("wait", "--for=condition=Established", "crd/foos.example.com", "--timeout=30s")
+    one.run("wait", "--for=condition=Established", "crd/foos.example.com", f"--timeout={HANG_SECONDS}s")
     return one
 
 
@@ -113,7 +114,7 @@ def test_documents_of_custom_kinds_differ_by_version(kubectl: Kubectl) -> None:
 def test_unknown_field_is_refused_by_the_published_schema(kubectl: Kubectl, plane: ControlPlane) -> None:
     done = subprocess.run(
         ["kubectl", "--kubeconfig", str(plane.kubeconfig), "create", "--dry-run=server", "-f", "-"],
-        input=foo(typo=1), text=True, capture_output=True, check=False, timeout=60,
+        input=foo(typo=1), text=True, capture_output=True, check=False, timeout=HANG_SECONDS,
     )  # fmt: skip
     assert done.returncode != 0
     assert 'unknown field "spec.typo"' in done.stderr

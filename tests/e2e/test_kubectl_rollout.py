@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
 
 from steersman.testing import ControlPlane
 
-PATIENCE = "--timeout=50s"
+PATIENCE = f"--timeout={HANG_SECONDS}s"
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.client import Client, tree
 from steersman.client.connecting import connect
@@ -18,8 +19,6 @@ from steersman.testing import ControlPlane
 
 LEASES = tree("coordination.k8s.io/v1", "Lease")
 MIGRATION = "move-replicasets"
-#: Bounds what never comes to be; nothing waits for a fixed time.
-WAIT_SECONDS = 60
 CONFIGURATION = f"""
 apiVersion: controllermanager.config.k8s.io/v1
 kind: LeaderMigrationConfiguration
@@ -58,13 +57,13 @@ def manager(plane: ControlPlane, directory: Path, identity: str) -> Iterator[Pat
             yield log
         finally:
             process.terminate()
-            process.wait(WAIT_SECONDS)
+            process.wait(HANG_SECONDS)
 
 
 async def until_held(client: Client, name: str, identity: str) -> None:
     selector = f"metadata.name={name}"
     async with (
-        asyncio.timeout(WAIT_SECONDS),
+        asyncio.timeout(HANG_SECONDS),
         client.watch(LEASES, namespace="kube-system", field_selector=selector) as events,
     ):
         async for event in events:
@@ -82,7 +81,7 @@ async def make_replica_set(client: Client, name: str) -> None:
 
 async def until_pod(client: Client, app: str) -> None:
     async with (
-        asyncio.timeout(WAIT_SECONDS),
+        asyncio.timeout(HANG_SECONDS),
         client.watch(tree("v1", "Pod"), namespace="default", label_selector=f"app={app}") as events,
     ):
         async for event in events:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
+import signal
 import ssl
 import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.e2e.watching import until_one
+from tests.busy_machine import without_speed_reports
+from tests.e2e.watching import Ending, named, until, until_one
 
 from steersman.apimachinery.trees import Tree
 from steersman.asynckit.structured_logging import V2, V3
@@ -48,7 +51,9 @@ def post(cluster: ControlPlane, path: str, body: Tree) -> str:
 
 def lines_of(cluster: ControlPlane) -> list[Tree]:
     """The log so far; every complete line must be one JSON object."""
-    return [json.loads(line) for line in cluster.log.splitlines(keepends=True) if line.endswith("\n")]
+    return [
+        json.loads(line) for line in without_speed_reports(cluster.log).splitlines(keepends=True) if line.endswith("\n")
+    ]
 
 
 def is_available(deployment: Tree | None) -> bool:
@@ -77,8 +82,12 @@ def test_custom_controller_logs_at_the_documented_level(monkeypatch: pytest.Monk
 
 def test_deployment_can_be_followed_from_its_request_to_its_pod() -> None:
     with ControlPlane(whole=True, arguments=["-v=3", "--logging-format=json"]) as cluster:
+        until(cluster, "/api/v1/namespaces/default/serviceaccounts", named("default"))  # pods need it
         audit_id = post(cluster, DEPLOYMENTS, DEPLOYMENT)
         until_one(cluster, f"{DEPLOYMENTS}/web", is_available)
+        ending = Ending(cluster.pid)
+        os.kill(cluster.pid, signal.SIGTERM)
+        ending.wait()  # a reconcile is logged after its writes
         lines = lines_of(cluster)
 
     (created,) = (line for line in lines if line.get("audit-ID") == audit_id)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
 
 from steersman.testing import ControlPlane
@@ -19,8 +20,8 @@ def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     with ControlPlane(whole=True, nodes=2, arguments=arguments) as started:
         new_kubectl = Kubectl(started, Path(tmp_path_factory.mktemp("home")), "default")
         registration = "apiservice/v1beta1.metrics.k8s.io"
-        new_kubectl.run("wait", registration, "--for=create", "--timeout=50s")
-        new_kubectl.run("wait", registration, "--for=condition=Available", "--timeout=50s")
+        new_kubectl.run("wait", registration, "--for=create", f"--timeout={HANG_SECONDS}s")
+        new_kubectl.run("wait", registration, "--for=condition=Available", f"--timeout={HANG_SECONDS}s")
         yield new_kubectl
 
 
@@ -33,7 +34,7 @@ def pod(name: str, cpu: str) -> str:
 
 def test_top_shows_usage_of_pods_and_nodes(kubectl: Kubectl):
     kubectl.run("create", "-f", "-", stdin=pod("a", "250m"))
-    kubectl.run("wait", "pod/a", "--for=condition=Ready", "--timeout=30s")
+    kubectl.run("wait", "pod/a", "--for=condition=Ready", f"--timeout={HANG_SECONDS}s")
     assert kubectl.run("top", "pods", "-l", "app=a", "--no-headers").split() == ["a", "250m", "64Mi"]
     assert kubectl.run("top", "pod", "a", "--containers", "--no-headers").split() == ["a", "c", "250m", "64Mi"]
     nodes = [line.split() for line in kubectl.run("top", "nodes", "--no-headers").splitlines()]
@@ -76,8 +77,8 @@ def test_autoscaler_scales_by_the_usage_of_its_pods(kubectl: Kubectl):
         },
     }
     kubectl.run("create", "-f", "-", stdin=json.dumps(deployment))
-    kubectl.run("wait", "deploy/web", "--for=condition=Available", "--timeout=30s")
+    kubectl.run("wait", "deploy/web", "--for=condition=Available", f"--timeout={HANG_SECONDS}s")
     kubectl.run("create", "-f", "-", stdin=json.dumps(autoscaler("web")))
     # 200m of 100m, where 50m are to be used: as many as are allowed
-    kubectl.run("wait", "deploy/web", "--for=jsonpath={.spec.replicas}=3", "--timeout=55s")
-    kubectl.run("wait", "hpa/web", "--for=jsonpath={.status.currentMetrics[0].resource.current.averageUtilization}=200", "--timeout=60s")  # fmt: skip
+    kubectl.run("wait", "deploy/web", "--for=jsonpath={.spec.replicas}=3", f"--timeout={HANG_SECONDS}s")
+    kubectl.run("wait", "hpa/web", "--for=jsonpath={.status.currentMetrics[0].resource.current.averageUtilization}=200", f"--timeout={HANG_SECONDS}s")  # fmt: skip

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.watching import WAIT_SECONDS, line_with
+from tests.busy_machine import HANG_SECONDS
+from tests.e2e.watching import line_with
 
 MINE = "# mine\napiVersion: v1\nkind: Config\ncurrent-context: ''\nclusters: []\n"
 
@@ -37,7 +38,7 @@ class User:
         """A command's output; it must end with that code."""
         done = subprocess.run(
             [sys.executable, "-m", "steersman", *arguments],
-            env=self.environment, capture_output=True, text=True, check=False, timeout=WAIT_SECONDS,
+            env=self.environment, capture_output=True, text=True, check=False, timeout=HANG_SECONDS,
         )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
@@ -49,7 +50,7 @@ def user(tmp_path: Path) -> Iterator[User]:
     yield new_user
     for process in new_user.running:
         process.terminate()
-        process.communicate(timeout=WAIT_SECONDS)
+        process.communicate(timeout=HANG_SECONDS)
 
 
 def test_named_control_planes_run_side_by_side(user: User) -> None:

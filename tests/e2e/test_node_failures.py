@@ -4,12 +4,11 @@ import shutil
 import subprocess
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
 from tests.e2e.watching import named, until
 
 from steersman.testing import ControlPlane
-
-WAIT_SECONDS = 30
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +53,7 @@ def test_kubectl_run_passes_the_exit_code_on(kubectl):
         "echo no; exit 3",
     ]
     done = subprocess.run(
-        kubectl.command(*command), capture_output=True, text=True, timeout=WAIT_SECONDS, env=kubectl.environment,
+        kubectl.command(*command), capture_output=True, text=True, timeout=HANG_SECONDS, env=kubectl.environment,
         stdin=subprocess.DEVNULL, check=False,
     )  # fmt: skip
     assert done.returncode == 3
@@ -63,26 +62,26 @@ def test_kubectl_run_passes_the_exit_code_on(kubectl):
 
 def test_kubectl_run_without_stdin_leaves_a_pod_that_succeeds(kubectl):
     kubectl.run("run", "alone", "--restart=Never", "--image=busybox", "--", "echo", "hi")
-    kubectl.run("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/alone", f"--timeout={WAIT_SECONDS}s")
+    kubectl.run("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/alone", f"--timeout={HANG_SECONDS}s")
     assert kubectl.run("logs", "alone") == "hi\n"
 
 
 def test_kubectl_shows_a_pull_that_fails(kubectl):
     kubectl.run("run", "absent", "--image=nginx:does-not-exist")
     reason = "jsonpath={.status.containerStatuses[0].state.waiting.reason}"
-    kubectl.run("wait", f"--for={reason}=ImagePullBackOff", "pod/absent", f"--timeout={WAIT_SECONDS}s")
+    kubectl.run("wait", f"--for={reason}=ImagePullBackOff", "pod/absent", f"--timeout={HANG_SECONDS}s")
     row = kubectl.run("get", "pod", "absent", "--no-headers").split()
     assert row[1:4] == ["0/1", "ImagePullBackOff", "0"]
     refused = kubectl.run("logs", "absent", code=1)
     assert 'container "absent" in pod "absent" is waiting to start: trying and failing to pull image' in refused
     kubectl.run("set", "image", "pod/absent", "absent=nginx")
-    kubectl.run("wait", "--for=condition=Ready", "pod/absent", f"--timeout={WAIT_SECONDS}s")
+    kubectl.run("wait", "--for=condition=Ready", "pod/absent", f"--timeout={HANG_SECONDS}s")
 
 
 def test_kubectl_shows_a_crash_loop(kubectl):
     kubectl.run("run", "crashing", "--image=busybox", "--", "sh", "-c", "echo oops; exit 7")
     reason = "jsonpath={.status.containerStatuses[0].state.waiting.reason}"
-    kubectl.run("wait", f"--for={reason}=CrashLoopBackOff", "pod/crashing", f"--timeout={WAIT_SECONDS}s")
+    kubectl.run("wait", f"--for={reason}=CrashLoopBackOff", "pod/crashing", f"--timeout={HANG_SECONDS}s")
     row = kubectl.run("get", "pod", "crashing", "--no-headers").split()
     assert row[1:4] == ["0/1", "CrashLoopBackOff", "1"]
     last = kubectl.get("pod", "crashing")["status"]["containerStatuses"][0]["lastState"]["terminated"]

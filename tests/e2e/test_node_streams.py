@@ -18,12 +18,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from scripts.ports import free_port
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
 from tests.e2e.watching import Ending, line_with, named, until, until_one
 
 from steersman.testing import ControlPlane
 
-WAIT_SECONDS = 30
 PROCESS = {"nodes.steersman.dev/process-pod": "true"}
 SERVER = ["python", "-u", "-m", "http.server", "--bind", "127.0.0.1"]
 
@@ -75,7 +76,7 @@ def pod(name="p", command=(), annotations=PROCESS, container=None, **spec):
 def run(kubectl, obj, condition="condition=Ready"):
     """Make a pod, and wait until it is so."""
     kubectl.run("apply", "-f", "-", stdin=json.dumps(obj))
-    kubectl.run("wait", f"--for={condition}", f"pod/{obj['metadata']['name']}", f"--timeout={WAIT_SECONDS}s")
+    kubectl.run("wait", f"--for={condition}", f"pod/{obj['metadata']['name']}", f"--timeout={HANG_SECONDS}s")
 
 
 def ended(kubectl, obj):
@@ -83,12 +84,7 @@ def ended(kubectl, obj):
 
 
 def succeeds(kubectl):
-    kubectl.run("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/p", f"--timeout={WAIT_SECONDS}s")
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
+    kubectl.run("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/p", f"--timeout={HANG_SECONDS}s")
 
 
 # Simulated pods
@@ -114,7 +110,9 @@ def test_simulated_pod_logs_its_name_by_default(kubectl):
 def test_waiting_container_has_no_log(kubectl):
     source = {"configMapRef": {"name": "none"}}
     kubectl.run("apply", "-f", "-", stdin=json.dumps(pod(annotations={}, container={"envFrom": [source]})))
-    kubectl.run("wait", "--for=jsonpath={.status.containerStatuses[0].state.waiting}", "pod/p", "--timeout=20s")
+    kubectl.run(
+        "wait", "--for=jsonpath={.status.containerStatuses[0].state.waiting}", "pod/p", f"--timeout={HANG_SECONDS}s"
+    )
     refused = kubectl.run("logs", "p", code=1)
     assert 'container "c" in pod "p" is waiting to start: CreateContainerConfigError' in refused
 
@@ -130,8 +128,14 @@ def test_node_proxy_reaches_the_kubelet(kubectl):
 
 
 def test_logs_follow_a_process_to_its_end(kubectl):
-    run(kubectl, pod(command=["sh", "-c", "echo one; sleep 1; echo two >&2; sleep 1"], restartPolicy="Never"))
-    assert kubectl.run("logs", "-f", "p") == "one\ntwo\n"
+    command = "echo one; until [ -e $STEERSMAN_ROOT/work/go ]; do sleep 0.1; done; echo two >&2"
+    new_pod = pod(command=["sh", "-c", command], restartPolicy="Never", volumes=[{"name": "work", "emptyDir": {}}])
+    new_pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "work", "mountPath": "/work"}]
+    run(kubectl, new_pod)
+    following = kubectl.start("logs", "-f", "p")
+    assert following.stdout.readline() == "one\n"
+    kubectl.run("exec", "p", "--", "sh", "-c", "touch $STEERSMAN_ROOT/work/go")
+    assert following.communicate(timeout=HANG_SECONDS)[0] == "two\n"
     stamped = kubectl.run("logs", "p", "--timestamps").splitlines()
     assert [line.split("Z ")[1] for line in stamped] == ["one", "two"]
     assert kubectl.run("logs", "p", "--tail=1") == "two\n"
@@ -155,7 +159,7 @@ def test_exec_runs_in_the_containers_environment_and_returns_the_exit_code(strea
     streaming.run("create", "configmap", "settings", "--from-literal=color=blue")
     streaming.run("create", "secret", "generic", "hidden", "--from-literal=word=open")
     new_pod = pod(
-        command=["sleep", "60"],
+        command=["sleep", "3600"],
         container={
             "env": [
                 {"name": "COLOR", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "color"}}},
@@ -189,12 +193,12 @@ def test_attach_streams_new_output(streaming):
         text=True,
         env=streaming.environment,
     )
-    output, _ = attached.communicate("hello\n", timeout=WAIT_SECONDS)
+    output, _ = attached.communicate("hello\n", timeout=HANG_SECONDS)
     assert "hello\n" in output
 
 
 def test_exec_ends_while_its_input_is_open(streaming):
-    run(streaming, pod(command=["sleep", "60"]))
+    run(streaming, pod(command=["sleep", "3600"]))
     command = subprocess.Popen(
         streaming.command("exec", "-i", "p", "--", "head", "-c", "3"),
         stdin=subprocess.PIPE,
@@ -205,11 +209,11 @@ def test_exec_ends_while_its_input_is_open(streaming):
         command.stdin.write(b"abcdef")
         command.stdin.flush()
         assert command.stdout.read() == b"abc"
-        assert command.wait(WAIT_SECONDS) == 0
+        assert command.wait(HANG_SECONDS) == 0
 
 
 def test_files_are_copied_both_ways(streaming, tmp_path):
-    run(streaming, pod(command=["sleep", "60"]))
+    run(streaming, pod(command=["sleep", "3600"]))
     there = f"/tmp/{secrets.token_hex(8)}"  # the pod's own folder, or the host's
     (tmp_path / "large").write_bytes(secrets.token_bytes(2_000_000))
     streaming.run("cp", str(tmp_path / "large"), f"p:{there}")
@@ -219,7 +223,7 @@ def test_files_are_copied_both_ways(streaming, tmp_path):
 
 
 def test_port_forward_reports_that_no_process_listens(streaming):
-    run(streaming, pod(command=["sleep", "60"]))
+    run(streaming, pod(command=["sleep", "3600"]))
     port, local = free_port(), free_port()
     forwarding = subprocess.Popen(
         streaming.command("port-forward", "pod/p", f"{local}:{port}"),
@@ -230,7 +234,7 @@ def test_port_forward_reports_that_no_process_listens(streaming):
     )
     with forwarding:
         assert "Forwarding from" in forwarding.stdout.readline()
-        with socket.create_connection(("127.0.0.1", local), timeout=WAIT_SECONDS) as connection:
+        with socket.create_connection(("127.0.0.1", local), timeout=HANG_SECONDS) as connection:
             assert connection.recv(1) == b""
         assert f"error forwarding port {port} to pod p, uid " in forwarding.stderr.readline()
         forwarding.terminate()
@@ -244,11 +248,11 @@ def test_port_forward_reaches_a_process_pod(streaming):
     try:
         assert "Forwarding from" in forwarding.stdout.readline()
         for _ in range(3):
-            with urllib.request.urlopen(f"http://127.0.0.1:{local}/", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{local}/", timeout=HANG_SECONDS) as answer:
                 assert b"Directory listing" in answer.read()
     finally:
         forwarding.terminate()
-        forwarding.communicate(timeout=WAIT_SECONDS)
+        forwarding.communicate(timeout=HANG_SECONDS)
     assert '"GET / HTTP/1.1" 200' in streaming.run("logs", "p")
 
 
@@ -270,7 +274,7 @@ def test_pod_and_service_proxy_reach_a_process_pod(kubectl):
 
 def test_proxy_reports_a_missing_listener(kubectl):
     run(kubectl, pod("simulated", annotations={}))
-    run(kubectl, pod("process", ["sleep", "60"]))
+    run(kubectl, pod("process", ["sleep", "3600"]))
     port = free_port()
     output = kubectl.run("get", "--raw", path(kubectl, f"pods/simulated:{port}/proxy/"), code=1)
     why = f"connect: connection refused: pod simulated is simulated: nobody listens on port {port}"
@@ -289,9 +293,9 @@ def test_pod_ends_by_sigterm_or_after_its_grace_period(kubectl):
     following = kubectl.start("logs", "-f", "polite")
     assert following.stdout.readline() == "ready\n"
     started_at = time.monotonic()
-    kubectl.run("delete", "pod", "stubborn", "polite", "--timeout=30s")
+    kubectl.run("delete", "pod", "stubborn", "polite", f"--timeout={HANG_SECONDS}s")
     assert time.monotonic() - started_at > 1.5
-    assert "bye\n" in following.communicate(timeout=WAIT_SECONDS)[0]
+    assert "bye\n" in following.communicate(timeout=HANG_SECONDS)[0]
 
 
 def test_init_containers_and_sidecars_run_in_order(kubectl):
@@ -300,7 +304,7 @@ def test_init_containers_and_sidecars_run_in_order(kubectl):
     new_pod["spec"]["containers"][0]["volumeMounts"] = mount
     new_pod["spec"]["volumes"] = [{"name": "work", "emptyDir": {}}]
     first = {"name": "first", "command": ["sh", "-c", "echo from the first > $STEERSMAN_ROOT/work/said"]}
-    side = {"name": "side", "command": ["sleep", "100"], "restartPolicy": "Always"}
+    side = {"name": "side", "command": ["sleep", "3600"], "restartPolicy": "Always"}
     new_pod["spec"]["initContainers"] = [{"image": "i", "volumeMounts": mount, **item} for item in (first, side)]
     ended(kubectl, new_pod)
     assert kubectl.run("logs", "p", "-c", "c") == "from the first\n"
@@ -338,11 +342,11 @@ def test_kopf_operator_runs_as_a_process_pod(kubectl):
         },
     ]
     kubectl.run("apply", "-f", "-", stdin=yaml.safe_dump_all(documents))
-    kubectl.run("rollout", "status", "deployment/operator", "--timeout=40s")
+    kubectl.run("rollout", "status", "deployment/operator", f"--timeout={HANG_SECONDS}s")
     kubectl.run("create", "cm", "a", "--from-literal=k=1")
     kubectl.run("label", "cm", "a", "kopf=yes")
-    kubectl.run("wait", "cm/a", "--for=jsonpath={.metadata.annotations.seen}=1", "--timeout=40s")
-    kubectl.run("delete", "cm", "a", "--timeout=40s")
+    kubectl.run("wait", "cm/a", "--for=jsonpath={.metadata.annotations.seen}=1", f"--timeout={HANG_SECONDS}s")
+    kubectl.run("delete", "cm", "a", f"--timeout={HANG_SECONDS}s")
     with kubectl.start("logs", "-f", "deployment/operator") as following:
         line_with(following, "goodbye a")
         following.terminate()
@@ -360,7 +364,7 @@ def test_toolkit_program_runs_as_a_process_pod(kubectl):
 
 
 def test_exec_with_tty_has_a_terminal(streaming):
-    run(streaming, pod(command=["sleep", "60"]))
+    run(streaming, pod(command=["sleep", "3600"]))
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (33, 44))
     script = "test -t 0 && stty size"
@@ -373,7 +377,7 @@ def test_exec_with_tty_has_a_terminal(streaming):
     )
     os.close(slave)
     os.write(master, b"word\n")
-    assert command.wait(WAIT_SECONDS) == 0
+    assert command.wait(HANG_SECONDS) == 0
     output = os.read(master, 4096)
     os.close(master)
     assert b"33 44" in output
@@ -388,7 +392,7 @@ def test_python_client_runs_commands_and_forwards_ports(kubectl):
     # In a process of its own, as it leaves connections open.
     client = [sys.executable, "-W", "ignore", str(Path(__file__).parent / "rounds" / "python_streams.py")]
     done = subprocess.run(
-        [*client, kubectl.namespace, str(port)], env=kubectl.environment, capture_output=True, text=True, timeout=60,
+        [*client, kubectl.namespace, str(port)], env=kubectl.environment, capture_output=True, text=True, timeout=HANG_SECONDS,
         check=False,
     )  # fmt: skip
     assert (done.stdout, done.returncode) == ("['err', 'out']\nb'HTTP'\n", 0), done.stderr
@@ -411,14 +415,14 @@ def test_killed_nodes_leave_no_processes(isolation, tmp_path):
         kubectl.run("apply", "-f", "-", stdin=json.dumps(new_pod))
         first = started(fifo, token)
         # The start must be observed before the end.
-        kubectl.run("wait", "--for=condition=Ready", "pod/p", f"--timeout={WAIT_SECONDS}s")
+        kubectl.run("wait", "--for=condition=Ready", "pod/p", f"--timeout={HANG_SECONDS}s")
         os.kill(components_of(cluster.pid), 9)
         for item in first:
             item.wait()
         # The nodes come back, and so does the pod.
         second = started(fifo, token)
         restarts = "--for=jsonpath={.status.containerStatuses[0].restartCount}=1"
-        kubectl.run("wait", restarts, "pod/p", f"--timeout={WAIT_SECONDS}s")
+        kubectl.run("wait", restarts, "pod/p", f"--timeout={HANG_SECONDS}s")
     for item in second:
         item.wait()
 
@@ -426,7 +430,7 @@ def test_killed_nodes_leave_no_processes(isolation, tmp_path):
 def started(fifo, token):
     """Wait for a line in the fifo; return the processes whose command line has the token."""
     with os.fdopen(os.open(fifo, os.O_RDWR | os.O_NONBLOCK), "rb", buffering=0) as reported:
-        assert select.select([reported], [], [], WAIT_SECONDS)[0]
+        assert select.select([reported], [], [], HANG_SECONDS)[0]
         reported.read(100)
     pids = []
     for file in Path("/proc").iterdir():

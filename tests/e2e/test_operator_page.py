@@ -17,7 +17,7 @@ EXAMPLES = ROOT / "examples" / "testing"
 
 def run_pytest(folder: Path, *arguments: str) -> str:
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2", "-W", "error::pytest.PytestWarning"]
-    done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=540)
+    done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=1200)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -4,6 +4,8 @@ import asyncio
 import subprocess
 import sys
 
+from tests.busy_machine import HANG_SECONDS
+
 from steersman.client import tree
 from steersman.client.connecting import connect
 from steersman.testing import ControlPlane
@@ -37,7 +39,7 @@ def test_elections_command_prints_elections():
             [sys.executable, "-m", "steersman", "elections", f"--kubeconfig={cluster.kubeconfig}"],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=HANG_SECONDS,
             check=True,
         )
     assert done.stdout == "no elections\n"

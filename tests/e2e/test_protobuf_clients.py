@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import MANIFESTS
 
 from steersman.schema import protobuf
@@ -33,7 +34,7 @@ class Clientset:
     ) -> tuple[int, str, Any]:
         """Return the code, the media type and the decoded body of an answer."""
         connection = http.client.HTTPSConnection(
-            self._url.hostname or "", self._url.port, context=self._tls, timeout=30
+            self._url.hostname or "", self._url.port, context=self._tls, timeout=HANG_SECONDS
         )
         headers = {**self._headers, "Accept": accept}
         body = json.dumps(tree).encode() if patch else None if tree is None else protobuf.encode_body(tree)

@@ -17,8 +17,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from scripts.ports import free_port
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.metric_names import ABSENT, UPSTREAM, exposed
-from tests.e2e.secure_client import free_port, get, make_token
+from tests.e2e.secure_client import get, make_token, wait_for_listener
 from tests.unit.listening import connected_to
 
 from steersman.client import Client, tree
@@ -28,8 +30,6 @@ from steersman.testing import ControlPlane
 EVENTS, LEASES = tree("v1", "Event"), tree("coordination.k8s.io/v1", "Lease")
 MANAGER, SCHEDULER = "kube-controller-manager", "kube-scheduler"
 COMMANDS = {MANAGER: "controller-manager", SCHEDULER: "scheduler"}
-#: Bounds what never comes to be; nothing waits for a fixed time.
-WAIT_SECONDS = 60
 
 
 @pytest.fixture
@@ -55,16 +55,17 @@ def running(plane: ControlPlane, component: str, *arguments: str) -> Iterator[in
     ]  # fmt: skip
     with subprocess.Popen(command) as process:
         try:
+            wait_for_listener(port, process)
             yield port
         finally:
             process.terminate()
-            process.wait(WAIT_SECONDS)
+            process.wait(HANG_SECONDS)
 
 
 async def until_leading(client: Client, component: str) -> str:
     """Wait until the component holds its lease; return its identity."""
     async with (
-        asyncio.timeout(WAIT_SECONDS),
+        asyncio.timeout(HANG_SECONDS),
         client.watch(LEASES, namespace="kube-system", field_selector=f"metadata.name={component}") as events,
     ):
         async for event in events:
@@ -73,11 +74,24 @@ async def until_leading(client: Client, component: str) -> str:
     raise AssertionError("the watch has ended")
 
 
+async def until_working(client: Client) -> None:
+    """Wait until controllers have reconciled a new namespace."""
+    namespace = await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "n-"}})
+    async with (
+        asyncio.timeout(HANG_SECONDS),
+        client.watch(tree("v1", "ServiceAccount"), namespace=namespace["metadata"]["name"]) as events,
+    ):
+        async for event in events:
+            if event.type == "ADDED":
+                return
+    raise AssertionError("the watch has ended")
+
+
 async def until_event(client: Client, identity: str) -> dict[str, str]:
     """Wait for the event of the new leader."""
     selector = "reason=LeaderElection"
     async with (
-        asyncio.timeout(WAIT_SECONDS),
+        asyncio.timeout(HANG_SECONDS),
         client.watch(EVENTS, namespace="kube-system", field_selector=selector) as events,
     ):
         async for event in events:
@@ -146,7 +160,7 @@ async def test_scraper_of_the_page_gets_metrics(plane: ControlPlane, client: Cli
     (block,) = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
     lines = [line.removeprefix("$ ") for line in block.splitlines()]
     with running(plane, MANAGER) as port:
-        await until_leading(client, MANAGER)
+        await until_working(client)
         script = "\n".join(["set -e", *lines]).replace(":10257/", f":{port}/")
         done = run_script(plane, script)
     assert done.returncode == 0, done.stderr
@@ -159,7 +173,7 @@ def run_script(plane: ControlPlane, script: str) -> subprocess.CompletedProcess[
         env={**os.environ, "KUBECONFIG": str(plane.kubeconfig)},
         capture_output=True,
         text=True,
-        timeout=WAIT_SECONDS,
+        timeout=HANG_SECONDS,
         check=False,
     )
 

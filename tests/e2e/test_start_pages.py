@@ -15,7 +15,13 @@ from tests.e2e.test_guide_pages import blocks
 def run(command: list[str], folder: Path, **environment: str) -> str:
     """Return the output of a successful command."""
     done = subprocess.run(
-        command, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=180
+        command,
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1200,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

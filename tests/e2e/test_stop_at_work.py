@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Only a process that hangs takes longer: requests have five seconds to finish.
-PATIENCE_SECONDS = 60
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 RULES = "/apis/example.com/v1/namespaces/default/rules"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -38,7 +37,7 @@ class Client:
     def send(self, method: str, path: str, body: bytes | None = None, kind: str = JSON) -> tuple[int, bytes]:
         """Return code and body of the answer; code 0 if the connection ended without one."""
         connection = http.client.HTTPSConnection(
-            self._address.hostname or "", self._address.port, context=self._tls, timeout=PATIENCE_SECONDS
+            self._address.hostname or "", self._address.port, context=self._tls, timeout=HANG_SECONDS
         )
         try:
             connection.request(method, path, body, {**self._headers, "content-type": kind})
@@ -107,7 +106,7 @@ def test_sigterm_ends_a_server_at_work_and_keeps_what_was_acknowledged(expensive
             process = server._process
             assert process is not None
             process.send_signal(signal.SIGTERM)
-            assert process.wait(PATIENCE_SECONDS) == 0
+            assert process.wait(HANG_SECONDS) == 0
             codes = {path: request.result()[0] for path, request in requests.items()}
         assert "Traceback" not in server.log
         server.kill()  # it has ended; gives its pipes back

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import MANIFESTS, Kubectl
 from tests.e2e.watching import until, until_one
 
@@ -19,7 +20,7 @@ ALL_NODES = "/api/v1/nodes"
 REPLICAS = 1_000
 
 #: For what takes as long as the machine is busy; nothing here waits for a fixed time.
-PATIENCE = "--timeout=50s"
+PATIENCE = f"--timeout={HANG_SECONDS}s"
 
 
 @pytest.fixture(scope="module")

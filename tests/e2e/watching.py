@@ -13,16 +13,15 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 from urllib.parse import urlencode
 
+from tests.busy_machine import HANG_SECONDS
+
 from steersman.apimachinery.trees import Tree
 from steersman.testing import ControlPlane
 
 T = TypeVar("T")
 
-#: Bounds what never comes to be; nothing waits for a fixed time.
-WAIT_SECONDS = 60
 
-
-def until(cluster: ControlPlane, path: str, holds: Callable[[list[Tree]], T], *, seconds: int = WAIT_SECONDS) -> T:
+def until(cluster: ControlPlane, path: str, holds: Callable[[list[Tree]], T], *, seconds: int = HANG_SECONDS) -> T:
     """Follow a collection until what ``holds`` says of its objects is true, and return that. No client of ours is used."""
     objects: dict[tuple[str, str], Tree] = {}
     is_whole, result = False, None
@@ -45,7 +44,7 @@ def until(cluster: ControlPlane, path: str, holds: Callable[[list[Tree]], T], *,
     )
 
 
-def until_one(cluster: ControlPlane, path: str, holds: Callable[[Tree | None], T], *, seconds: int = WAIT_SECONDS) -> T:
+def until_one(cluster: ControlPlane, path: str, holds: Callable[[Tree | None], T], *, seconds: int = HANG_SECONDS) -> T:
     """The same for one object, by its path; None: it is not there."""
     collection, _, name = path.rpartition("/")
     selected = f"{collection}?{urlencode({'fieldSelector': f'metadata.name={name}'})}"
@@ -74,7 +73,7 @@ def named(name: str) -> Callable[[list[Tree]], Tree | None]:
 def line_with(process: subprocess.Popen[str], text: str) -> str:
     """Read until a line has it."""
     assert process.stdout is not None
-    bound = threading.Timer(WAIT_SECONDS, process.kill)
+    bound = threading.Timer(HANG_SECONDS, process.kill)
     bound.start()
     try:
         for line in process.stdout:
@@ -94,4 +93,4 @@ class Ending:
     def wait(self) -> None:
         """Wait until the process has ended."""
         with os.fdopen(self._handle):
-            assert select.select([self._handle], [], [], WAIT_SECONDS)[0], "the process goes on"
+            assert select.select([self._handle], [], [], HANG_SECONDS)[0], "the process goes on"

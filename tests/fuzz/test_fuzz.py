@@ -8,8 +8,8 @@ from tests.fuzz import corpus, targets
 from tests.fuzz.targets import api_requests
 
 #: Inputs of a run; targets with slow inputs have fewer.
-EXAMPLES = {"api_requests": 20, "http_connection": 100, "crd_schemas": 150, "cel_expressions": 200}
-EXAMPLES_DEFAULT = 250
+EXAMPLES = {"api_requests": 20, "http_connection": 50, "crd_schemas": 60, "cel_expressions": 80}
+EXAMPLES_DEFAULT = 100
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.blocking import environment_without, run_without
+from tests.busy_machine import HANG_SECONDS
 
 from steersman import extras
 from steersman.extras import MissingPackagesError, load_attribute, require
@@ -130,7 +131,7 @@ def test_apiserver_serves_without_the_packages_of_the_toolkit(tmp_path):
             assert " is ready at " in server.stdout.readline()
         finally:
             server.send_signal(signal.SIGTERM)
-        assert server.wait(30) == 0
+        assert server.wait(HANG_SECONDS) == 0
         assert server.stderr is not None
         assert "Error" not in server.stderr.read()
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lightkube.models.policy_v1 import PodDisruptionBudget
 from tests.unit.scheduler.world import World, node, pod
 
-from steersman.scheduler.core import Failed, Placed
+from steersman.scheduler.core import AssumedPod, UnschedulablePod
 from steersman.scheduler.node_info import NodeInfo
 from steersman.scheduler.pod_info import PodInfo
 from steersman.workloads.resources import pod_nonzero_requests, pod_requests
@@ -98,11 +98,11 @@ def test_prefilter_result_limits_evaluated_nodes() -> None:
 
 def test_changed_node_is_evaluated_again() -> None:
     world = World(node("n", cpu="1"))
-    assert isinstance(world.fail(pod("p", cpu="2")), Failed)
+    assert isinstance(world.fail(pod("p", cpu="2")), UnschedulablePod)
     world.now = 60
     world.core.set_node(node("n", cpu="2"))
     result = world.schedule_one()
-    assert isinstance(result, Placed)
+    assert isinstance(result, AssumedPod)
     assert result.node == "n"
 
 
@@ -116,8 +116,8 @@ def test_large_cluster_search_stops_early_and_rotates() -> None:
     world = World(*(node(f"n{number}") for number in range(500)))
     world.add(pod("a"), pod("b"))
     first, second = world.schedule_one(), world.schedule_one()
-    assert isinstance(first, Placed)
-    assert isinstance(second, Placed)
+    assert isinstance(first, AssumedPod)
+    assert isinstance(second, AssumedPod)
     result = world.core.cycle.schedule(PodInfo(pod("c")), world.core.profiles["default-scheduler"])
     assert result.feasible == 500 * 46 // 100
 
@@ -145,7 +145,7 @@ def test_gated_pod_is_scheduled_after_its_last_gate_is_removed() -> None:
     assert world.schedule_one() is None
     new_pod.spec.schedulingGates = None
     world.add(new_pod)
-    assert isinstance(world.schedule_one(), Placed)
+    assert isinstance(world.schedule_one(), AssumedPod)
 
 
 # Preemption
@@ -171,7 +171,7 @@ def test_nominated_pod_is_scheduled_on_its_node() -> None:
     world.core.remove_deleted_pod(low.metadata.uid)
     world.now = 2
     result = world.schedule_one()
-    assert isinstance(result, Placed)
+    assert isinstance(result, AssumedPod)
     assert result.queued.pod.name == "high"
 
 
@@ -206,15 +206,15 @@ def test_failed_binding_releases_assumed_resources() -> None:
     world = World(node("n", cpu="1"))
     world.add(pod("a", cpu="1"))
     placed = world.schedule_one()
-    assert isinstance(placed, Placed)
+    assert isinstance(placed, AssumedPod)
     world.core.binding_failed(placed)
     world.now = 1
     again = world.schedule_one()
-    assert isinstance(again, Placed)
+    assert isinstance(again, AssumedPod)
     assert again.queued is placed.queued
 
 
-@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+@pytest.mark.parametrize("phase", ["Succeeded", "UnschedulablePod"])
 def test_terminated_pods_release_resources(phase: str) -> None:
     world = World(node("n", cpu="1"))
     done = world.running("n", pod("done", cpu="1"))
@@ -249,7 +249,7 @@ def test_plugin_exception_does_not_block_other_pods(caplog: pytest.LogCaptureFix
     odd.requests["cpu"] = "many"  # type: ignore[assignment]
     world.core.set_pending_pod(odd)
     failed = world.schedule_one()
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, UnschedulablePod)
     assert failed.is_fault
     assert "could not be scheduled" in caplog.text
     assert world.schedule(pod("p")) == "n"

@@ -13,6 +13,7 @@ import msgspec
 
 from steersman.apimachinery import json_syntax
 from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.json_parts import PARTS_BYTES, decode_in_parts
 from steersman.apimachinery.json_values import NumberText, Pairs
 from steersman.apimachinery.workmeter import spend_bytes
 
@@ -45,12 +46,15 @@ def decode_json(raw: bytes) -> Any:
     range of a float64.
     """
     try:
-        tree = _decode_fast(raw)
+        if len(raw) < PARTS_BYTES:
+            tree = _decode_fast(raw)
+            spend_bytes(len(raw))
+        else:
+            tree = decode_in_parts(raw)
     except RecursionError:
         raise DecodeError("exceeded max depth") from None
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _decode_slowly(raw, float_from=_float)
-    spend_bytes(len(raw))
     check_depth(tree, raw)
     return tree
 

@@ -352,6 +352,10 @@ class RequestContext:
         """Return ``spec_facts`` if set, else as ``facts_for``."""
         return self.facts_for(spec) if self.spec_facts is None else self.spec_facts
 
+    def is_recorded(self, level: AuditLevel) -> bool:
+        """Report whether audit annotations of ``level`` are recorded."""
+        return self.annotations is not None and self.annotations.level >= level
+
     def annotate(self, key: str, value: str, *, level: AuditLevel = AuditLevel.METADATA) -> None:
         """Add an audit annotation, if at least ``level`` is recorded."""
         if self.annotations is not None:

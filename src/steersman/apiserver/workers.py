@@ -10,7 +10,7 @@ A step is a synchronous function of data that only its request holds. Contracts:
 
 Python threads share one interpreter lock, so a worker does not make a step faster. A step gives the lock to the loop about
 every millisecond of metered work; between two calls of ``spend`` the loop waits for up to the interpreter's switch interval
-(5 ms), and for single C calls until they return.
+(5 ms), and for single C calls until they return. After a long C call the step waits for the loop.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import time
 from concurrent.futures import Future as ThreadFuture
 from contextvars import Context, ContextVar, copy_context
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from steersman.apimachinery.workmeter import Allowance, InterruptedWorkError, Interruption, WorkLimitError, metered
@@ -41,10 +41,11 @@ LARGE_YAML_BYTES: Final = 8 * 1024
 #: Work units, about 1 ms, after which a worker gives the interpreter lock to the loop, and the pause in which it does.
 YIELD_UNITS: Final = 2_000
 _YIELD_SECONDS: Final = 50e-6
-#: Units of one C call, about 10 ms, after which a worker pauses for longer.
-PAUSE_UNITS: Final = 20_000
-_PAUSE_SECONDS: Final = 0.005
-#: Interval at which a worker that waits for the loop checks for cancellation.
+#: Units of one C call, about 4 ms, after which a worker waits for turns of the loop: a request that arrived meanwhile
+#: takes about as many from its bytes to its answer.
+TURN_UNITS: Final = 8_000
+_TURNS: Final = 4
+#: Longest wait for turns of the loop, and interval at which a worker that waits for a result checks for cancellation.
 _POLL_SECONDS: Final = 0.5
 
 
@@ -56,14 +57,16 @@ def is_large(size: int, *, is_yaml: bool = False) -> bool:
 class _StepMeter(Interruption):
     """Meter of a step: releases the interpreter lock to the loop for a moment, at intervals.
 
-    The pause is longer after a long C call: each request of the loop takes the lock several times, as its calls into the
-    TLS library release it, and would wait for the next long call each time.
+    After a long C call it waits until the loop has taken some turns, however long a busy machine keeps the loop from a
+    processor: each request of the loop takes the lock several times, as its calls into the TLS library release it, and
+    would wait for the next long call each time.
     """
 
-    __slots__ = ("_units",)
+    __slots__ = ("_loop", "_units")
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
+        self._loop: Final = loop
         #: Units spent since the last pause.
         self._units = 0
 
@@ -73,7 +76,25 @@ class _StepMeter(Interruption):
         if self._units < YIELD_UNITS:
             return
         self._units = 0
-        time.sleep(_PAUSE_SECONDS if units >= PAUSE_UNITS else _YIELD_SECONDS)
+        if units < TURN_UNITS:
+            time.sleep(_YIELD_SECONDS)
+        else:
+            self._wait_for_turns()
+
+    def _wait_for_turns(self) -> None:
+        turned = Event()
+
+        def turn(left: int) -> None:
+            if left:
+                self._loop.call_soon(turn, left - 1)
+            else:
+                turned.set()
+
+        try:
+            self._loop.call_soon_threadsafe(turn, _TURNS)
+        except RuntimeError:  # the loop is closed
+            raise InterruptedWorkError from None
+        turned.wait(_POLL_SECONDS)
 
 
 class _Job:
@@ -86,7 +107,7 @@ class _Job:
         self._context: Final = context
         self.loop: Final = loop
         self._future: Final[asyncio.Future[Any]] = loop.create_future()
-        self.interruption: Final = _StepMeter()
+        self.interruption: Final = _StepMeter(loop)
 
     async def result(self) -> Any:
         """Wait for the step; a cancellation interrupts it."""
@@ -199,6 +220,17 @@ stop_workers: Final = _workers.stop
 def are_workers_busy() -> bool:
     """Report whether a step waits or runs in a worker."""
     return _workers.pending > 0
+
+
+async def run_step(
+    function: Callable[P, T],
+    is_large: bool,  # noqa: FBT001 — arguments of the step follow
+    /,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """Run a step in a worker if its objects are large, else on the loop."""
+    return await in_worker(function, *args, **kwargs) if is_large else function(*args, **kwargs)
 
 
 async def with_allowance(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

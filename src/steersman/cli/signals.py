@@ -1,6 +1,6 @@
 """SIGINT and SIGTERM outside the event loop: while modules are imported, and after the loop has ended.
 
-A long-running command handles both on its loop (``controlplane.process.Reasons``). Before, they end the process at once
+A long-running command handles both on its loop (``controlplane.process.StopReasons``). Before, they end the process at once
 with exit code 0, which is safe because nothing exists that would be left behind but the processes of ``kill_on_exit``.
 Afterwards they are ignored: everything has been closed, and a second signal must not change the exit code.
 """
@@ -36,7 +36,7 @@ def exit_on_signals() -> None:
 
 
 def exit_with_parent(arguments: Sequence[str]) -> None:
-    """Exit when the other end of ``--parent-pipe`` is closed, until ``Reasons.follow_pipe`` takes over.
+    """Exit when the other end of ``--parent-pipe`` is closed, until ``StopReasons.follow_pipe`` takes over.
 
     The kernel sends SIGIO, where it can do that for pipes; elsewhere the end is noticed once the loop runs.
     """

@@ -31,7 +31,7 @@ _PODS: Final = tree("v1", "Pod")
 _LEASES: Final = tree("coordination.k8s.io/v1", "Lease")
 #: Label of API server identity Leases, which elect no leader.
 IDENTITY_LABEL: Final = "apiserver.kubernetes.io/identity"
-_ASK_SECONDS: Final = 5.0
+_ASK_SECONDS: Final = 20.0
 
 
 def run(arguments: Sequence[str]) -> int:

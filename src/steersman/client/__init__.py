@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from steersman.client.informer_factory import InformerFactory
     from steersman.client.kubeconfig import in_cluster, load_kubeconfig
     from steersman.client.listeners import Overflow
+    from steersman.client.metadata_interner import drop_managed_fields
     from steersman.client.partial_metadata import PartialObjectMetadata, metadata_only
     from steersman.client.reflector import ReflectorOptions
     from steersman.client.requests import PatchType
     from steersman.client.resource_types import ResourceType, custom, tree, typed, typed_model
     from steersman.client.sending import RetryPolicy
-    from steersman.client.sharing import drop_managed_fields
     from steersman.client.store import Lister
 
 __all__ = [
@@ -86,7 +86,7 @@ _MODULES: Final = {
     "WatchEvent": "decoding",
     "connect": "connecting",
     "custom": "resource_types",
-    "drop_managed_fields": "sharing",
+    "drop_managed_fields": "metadata_interner",
     "in_cluster": "kubeconfig",
     "load_kubeconfig": "kubeconfig",
     "metadata_only": "partial_metadata",

@@ -17,10 +17,10 @@ from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.decoding import DELETED
 from steersman.client.errors import ClientError
 from steersman.client.listeners import CAPACITY, Callback, Handler, Overflow
+from steersman.client.metadata_interner import MetadataInterner
 from steersman.client.mutation_detector import MutationDetector
 from steersman.client.objects import compare_versions, key_of, resource_version_of, uid_of
 from steersman.client.reflector import Reflector
-from steersman.client.sharing import MetadataInterner
 from steersman.client.store import Lister, Store, keyed
 
 if TYPE_CHECKING:

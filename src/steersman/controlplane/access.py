@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from steersman.controlplane.options import APIServerOptions
     from steersman.controlplane.service_account_keys import ServiceAccountKeys
 
-#: Who the server is to itself.
+#: User of the server's own loopback requests.
 LOOPBACK_USER: Final = UserInfo("system:apiserver", (MASTERS_GROUP,))
 
 _ADMISSION: Final = "admissionregistration.k8s.io"
@@ -60,7 +60,7 @@ class Authentication:
         self, options: APIServerOptions, *, keys: ServiceAccountKeys, clock: Clock, loopback_token: str
     ) -> None:
         issuers = options.service_account_issuer
-        #: What this server is called by tokens that are for it.
+        #: Audience of tokens for this server.
         self.audiences: Final = options.api_audiences or issuers
         self.issuer: Final = TokenIssuer(keys, issuer=issuers[0], audiences=self.audiences)
         self._objects: Final = StoredObjects()

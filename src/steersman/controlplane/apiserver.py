@@ -59,11 +59,11 @@ class APIServer:
         self._core: ServerCore | None = None
         self._serving: Serving | None = None
         self._tasks = Supervisor("API server process")
-        #: How to reach it as the admin.
+        #: URL and credentials of the admin.
         self.access: Access
-        #: The file that says so.
+        #: Kubeconfig file of the admin.
         self.kubeconfig: Path
-        #: Where its certificates lie.
+        #: Certificates and keys of the server.
         self.pki: PKI
 
     @classmethod

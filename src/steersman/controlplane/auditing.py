@@ -48,11 +48,11 @@ def read_audit_policy(path: Path) -> Policy:
 
 
 def _log_sink(options: APIServerOptions, clock: Clock) -> AuditSink:
-    from steersman.apiserver.audit.log import AuditLog, Batching, Threaded  # noqa: PLC0415 — as above
+    from steersman.apiserver.audit.log import AuditLog, BatchConfig, ThreadedDestination  # noqa: PLC0415 — as above
     from steersman.apiserver.filters.audit import AuditSink  # noqa: PLC0415 — as above
 
     throttled = options.audit_log_batch_throttle_enable
-    batching = Batching(
+    batching = BatchConfig(
         mode=options.audit_log_mode,
         buffer_size=options.audit_log_batch_buffer_size,
         batch_max_size=options.audit_log_batch_max_size,
@@ -61,18 +61,18 @@ def _log_sink(options: APIServerOptions, clock: Clock) -> AuditSink:
         throttle_qps=options.audit_log_batch_throttle_qps if throttled else 0.0,
         throttle_burst=options.audit_log_batch_throttle_burst,
     )
-    log = AuditLog(Threaded(_file(options, clock)), batching, clock=clock)
+    log = AuditLog(ThreadedDestination(_file(options, clock)), batching, clock=clock)
     size_max = options.audit_log_truncate_max_event_size if options.audit_log_truncate_enabled else 0
     return AuditSink(name="log", log=log, legacy=options.audit_log_format == "legacy", size_max_bytes=size_max)
 
 
 def _webhook_sink(options: APIServerOptions, file: Path, clock: Clock) -> AuditSink:
-    from steersman.apiserver.audit.log import AuditLog, Batching  # noqa: PLC0415 — as above
+    from steersman.apiserver.audit.log import AuditLog, BatchConfig  # noqa: PLC0415 — as above
     from steersman.apiserver.filters.audit import AuditSink  # noqa: PLC0415 — as above
     from steersman.controlplane.audit_webhook import open_webhook  # noqa: PLC0415 — as above
 
     throttled = options.audit_webhook_batch_throttle_enable
-    batching = Batching(
+    batching = BatchConfig(
         mode=options.audit_webhook_mode,
         buffer_size=options.audit_webhook_batch_buffer_size,
         batch_max_size=options.audit_webhook_batch_max_size,

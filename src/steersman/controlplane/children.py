@@ -53,7 +53,7 @@ class Child:
         self._failures = 0
         self._ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._ready.add_done_callback(_mark_retrieved)
-        #: What the process waits for before it is ready.
+        #: Pending step of the process before it is ready.
         self.waiting_for = f"the {command} process"
 
     def start(self, arguments: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from steersman.client.connecting import find_access
 from steersman.client.errors import ClientError
 from steersman.controllers.manager.assembly import assemble
 from steersman.controllers.manager.identities import Identities, OneIdentity, ServiceAccounts
-from steersman.controlplane.process import EXIT_REFUSED, Reasons
+from steersman.controlplane.process import EXIT_REFUSED, StopReasons
 from steersman.runtime.http import ListenError
 from steersman.runtime.manager import LeadershipLost
 
@@ -72,7 +72,7 @@ async def run_component(
     A process that has lost its Lease exits with 1, as upstream, for its supervisor to restart it. With ``restarts`` it
     replaces that supervisor: it recreates everything and contends for the Lease again.
     """
-    reasons = Reasons()
+    reasons = StopReasons()
     reasons.listen()
     if parent_pipe is not None:
         reasons.follow_pipe(parent_pipe)
@@ -103,7 +103,7 @@ async def _make_and_run(
     make: Callable[[AsyncExitStack], Awaitable[Manager]],
     stack: AsyncExitStack,
     stop: asyncio.Task[None],
-    reasons: Reasons,
+    reasons: StopReasons,
 ) -> int:
     making = asyncio.ensure_future(make(stack))
     await asyncio.wait([stop, making], return_when=asyncio.FIRST_COMPLETED)
@@ -114,11 +114,15 @@ async def _make_and_run(
     return await _run_until_stopped(making.result(), stop, reasons)
 
 
-async def _run_until_stopped(manager: Manager, stop: asyncio.Task[None], reasons: Reasons) -> int:
-    """Raise LeadershipLost when another process leads now, ListenError for a port that is in use."""
+async def _run_until_stopped(manager: Manager, stop: asyncio.Task[None], reasons: StopReasons) -> int:
+    """Raise LeadershipLost when another process leads now, ListenError for a port that is in use.
+
+    A Lease that is lost while the process stops is no error, as upstream: it was about to be given up.
+    """
     running = asyncio.create_task(manager.run(), name="controllers")
     await asyncio.wait([running, stop], return_when=asyncio.FIRST_COMPLETED)
-    if not running.done():
+    is_stopping = not running.done()
+    if is_stopping:
         manager.stop()
         insisted = asyncio.create_task(reasons.insisted(), name="second reason to stop")
         await asyncio.wait([running, insisted], return_when=asyncio.FIRST_COMPLETED)
@@ -129,11 +133,14 @@ async def _run_until_stopped(manager: Manager, stop: asyncio.Task[None], reasons
             return 0
     try:
         await running
-    except (LeadershipLost, ListenError):
+    except ListenError:
         raise
     except Exception as error:
-        if isinstance(error, ExceptionGroup) and (lost := error.subgroup(LeadershipLost)) is not None:
-            raise LeadershipLost(str(leaves(lost)[0])) from error
+        lost = error.subgroup(LeadershipLost) if isinstance(error, ExceptionGroup) else None
+        if isinstance(error, LeadershipLost) or lost is not None:
+            if is_stopping:
+                return 0
+            raise LeadershipLost(str(error if lost is None else leaves(lost)[0])) from error
         _log.exception("a controller failed for good")
         return EXIT_ENDED
     return 0

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.health.checks import Unhealthy
 from steersman.apiserver.observability.metrics import Family, counter
 from steersman.asynckit.tasks import Supervisor
+from steersman.controlplane.bootstrap.identity import server_id
+from steersman.controlplane.encryption_metrics import families_of
 from steersman.controlplane.options import OptionError
 from steersman.extras import MissingPackagesError
 from steersman.schema.resources import table
 from steersman.storage.encryption.build import digest_of, load_encryption
 from steersman.storage.encryption.configuration import ConfigurationError
-from steersman.storage.encryption.kms import KMSUnavailableError
+from steersman.storage.encryption.kms import KMSUnavailableError, key_id_hash
 from steersman.storage.encryption.kms_client import GrpcKMSService
+from steersman.storage.encryption.metrics import EncryptionMetrics
 from steersman.storage.encryption.resources import KeyResources
 from steersman.storage.encryption.store import EncryptedStore
 from steersman.storage.memory import MemoryStore
@@ -47,11 +51,12 @@ _log = logging.getLogger(__name__)
 class EncryptionAtRest:
     """Encryption of the values of one store, or of its parts. Start it with ``open``; ``close`` ends its tasks and connections."""
 
-    def __init__(self, path: Path, *, reloads: bool, clock: Clock, open_kms: OpenKMS) -> None:
+    def __init__(self, path: Path, *, reloads: bool, clock: Clock, open_kms: OpenKMS | None) -> None:
         self._path = path
         self._reloads = reloads
         self._clock = clock
-        self._open_kms = open_kms
+        self.metrics: Final = EncryptionMetrics(clock)
+        self._open_kms = open_kms or partial(connect_plugin, clock, self.metrics)
         self._tasks = Supervisor("encryption at rest")
         self._probes = Supervisor("KMS plugins")
         self._stores: list[EncryptedStore] = []
@@ -65,7 +70,7 @@ class EncryptionAtRest:
         cls, path: Path, *, reloads: bool, clock: Clock, open_kms: OpenKMS | None = None
     ) -> EncryptionAtRest:
         """Read the file and connect its plugins; a plugin that does not respond yet is no error. Raises ``OptionError``."""
-        encryption = cls(path, reloads=reloads, clock=clock, open_kms=open_kms or partial(connect_plugin, clock))
+        encryption = cls(path, reloads=reloads, clock=clock, open_kms=open_kms)
         try:
             encryption._current = encryption._load(await asyncio.to_thread(path.read_bytes))
         except OSError as error:
@@ -90,6 +95,7 @@ class EncryptionAtRest:
             self._current.transformers,
             resource_of=KeyResources(_key_prefixes()),
             tasks=Supervisor("encrypted store"),
+            metrics=self.metrics,
             root=root,
         )
         self._stores.append(encrypted)
@@ -114,6 +120,7 @@ class EncryptionAtRest:
             open_kms=self._open_kms,
             on_key_change=self._key_changed,
             reloads=self._reloads,
+            metrics=self.metrics,
         )
 
     def _key_changed(self) -> None:
@@ -186,15 +193,21 @@ class EncryptionAtRest:
             raise Unhealthy(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
 
     async def collect(self) -> Iterable[Family]:
-        """Return the metrics of reloads."""
+        """Return the metrics of encryption, and of reloads."""
+        identity = server_id(socket.gethostname())
+        families = families_of(self.metrics, server_id=identity)
         if not self._reloads:
-            return []
+            return families
         return [
+            *families,
             counter(
                 "apiserver_encryption_config_controller_automatic_reloads_total",
                 "Reloads of the encryption configuration, by status.",
-                [((("status", status),), count) for status, count in sorted(self._reloaded.items())],
-            )
+                [
+                    ((("status", status), ("apiserver_id_hash", key_id_hash(identity))), count)
+                    for status, count in sorted(self._reloaded.items())
+                ],
+            ),
         ]
 
     async def close(self) -> None:
@@ -204,9 +217,15 @@ class EncryptionAtRest:
         await self._current.close()
 
 
-def connect_plugin(clock: Clock, provider: Provider) -> GrpcKMSService:
+def connect_plugin(clock: Clock, metrics: EncryptionMetrics, provider: Provider) -> GrpcKMSService:
     """Return the client of a plugin. Raises ``MissingPackagesError``."""
-    return GrpcKMSService(provider.endpoint, clock=clock, timeout_seconds=provider.timeout_seconds)
+    return GrpcKMSService(
+        provider.endpoint,
+        clock=clock,
+        timeout_seconds=provider.timeout_seconds,
+        name=provider.name,
+        metrics=metrics,
+    )
 
 
 def _key_prefixes() -> dict[str, tuple[str, str]]:

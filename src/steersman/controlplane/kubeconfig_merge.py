@@ -188,7 +188,7 @@ def _recover(path: Path) -> None:
 def _read_journal(path: Path) -> Journal | None:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Journal)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 

@@ -191,7 +191,7 @@ def _facts(pair: KeyPair) -> _Facts | None:
         return None
     try:
         return msgspec.json.decode(_facts_path(pair).read_bytes(), type=_Facts)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 

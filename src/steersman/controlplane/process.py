@@ -38,7 +38,7 @@ class Stoppable(Protocol):
         """Drain, then close. Called again with 0 on a second reason to stop."""
 
 
-class Reasons:
+class StopReasons:
     """Reasons to stop; ``wait`` returns at the first, ``insisted`` at the second."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ def die_with_parent() -> None:
 
 async def run_until_stopped(start: Callable[[], Awaitable[Stoppable]], *, parent_pipe: int | None = None) -> int:
     """Start, wait for a reason to stop, stop. Returns the exit code."""
-    reasons = Reasons()
+    reasons = StopReasons()
     reasons.listen()
     if parent_pipe is not None:
         reasons.follow_pipe(parent_pipe)
@@ -117,7 +117,7 @@ async def run_until_stopped(start: Callable[[], Awaitable[Stoppable]], *, parent
     return 0
 
 
-async def _stop(running: Stoppable, reasons: Reasons) -> None:
+async def _stop(running: Stoppable, reasons: StopReasons) -> None:
     insisted = asyncio.create_task(reasons.insisted(), name="second reason to stop")
     stopping = asyncio.ensure_future(running.stop())
     await asyncio.wait([stopping, insisted], return_when=asyncio.FIRST_COMPLETED)

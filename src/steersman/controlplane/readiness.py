@@ -50,5 +50,5 @@ class ReadinessReporter:
             await asyncio.to_thread(self._after)
 
     def _write(self, line: str) -> None:
-        with suppress(OSError):  # the parent has ended, which ``Reasons.follow_pipe`` notices
+        with suppress(OSError):  # the parent has ended, which ``StopReasons.follow_pipe`` notices
             os.write(self._fd, f"{line}\n".encode())

@@ -34,7 +34,7 @@ class RunningPlane(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     #: When it was started, RFC 3339.
     begun: str = ""
-    #: Whether controllers, a scheduler and nodes belong to it.
+    #: True if it has controllers, a scheduler and nodes.
     is_whole: bool = False
 
 

@@ -6,17 +6,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from steersman.apimachinery.cache_sizes import cache_sizes
-from steersman.apiserver.observability.metrics import Family, counter, gauge
-from steersman.storage.etcd.request_metrics import BUCKETS, merged
+from steersman.apiserver.observability.metrics import Family, counter, gauge, histogram
+from steersman.storage.etcd.request_metrics import merged
 from steersman.storage.partitions import parts_of
 from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from steersman.apiserver.generic.registry import Registry
+    from steersman.apiserver.generic.served import ServedResource
+    from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.apiserver.observability.metrics import Labels
-    from steersman.storage.etcd.request_metrics import RequestMetrics
+    from steersman.storage.etcd.request_metrics import Durations, RequestMetrics
     from steersman.storage.store import Store
 
 
@@ -59,7 +61,7 @@ class StorageMetrics:
                 await self._size_bytes(),
             ),
             counter(
-                "apiserver_storage_decode_error_total",
+                "apiserver_storage_decode_errors_total",
                 "Stored objects that could not be read, by resource.",
                 [
                     ((("group", served.resource.group), ("resource", served.resource.name)), served.cache.decode_errors)
@@ -68,6 +70,7 @@ class StorageMetrics:
                 ],
             ),
             gauge("apiserver_resource_objects", "Objects that are stored, by resource.", counts),
+            *_cache_families(list(caches.values())),
             *self._etcd_requests(),
         ]
 
@@ -77,29 +80,27 @@ class StorageMetrics:
         if not clusters:
             return []
         resources = {served.cache.prefix: served.resource for served in self._registry.in_use()}
-        requests: dict[Labels, float] = {}
-        errors: dict[Labels, float] = {}
-        histogram: list[tuple[str, Labels, float]] = []
+        durations_by_labels: list[tuple[Labels, Durations]] = []
         for (operation, folder), durations in sorted(merged(clusters).items()):
             resource = resources.get(folder)
             group, name = (resource.group, resource.name) if resource else ("", folder.strip("/").rpartition("/")[2])
             labels = (("operation", operation), ("group", group), ("resource", name))
-            requests[labels] = durations.requests
-            if durations.errors:
-                errors[labels] = durations.errors
-            total = 0
-            for bound, count in zip((*(f"{bucket:g}" for bucket in BUCKETS), "+Inf"), durations.counts, strict=True):
-                total += count
-                histogram.append(("_bucket", (*labels, ("le", bound)), total))
-            histogram += [("_sum", labels, durations.total_seconds), ("_count", labels, total)]
+            durations_by_labels.append((labels, durations))
         return [
-            counter("etcd_requests_total", "Requests to etcd, by operation and resource.", requests.items()),
-            counter("etcd_request_errors_total", "Failed requests to etcd, by operation and resource.", errors.items()),
-            Family(
+            counter(
+                "etcd_requests_total",
+                "Requests to etcd, by operation and resource.",
+                [(labels, durations.histogram.count) for labels, durations in durations_by_labels],
+            ),
+            counter(
+                "etcd_request_errors_total",
+                "Failed requests to etcd, by operation and resource.",
+                [(labels, durations.errors) for labels, durations in durations_by_labels if durations.errors],
+            ),
+            histogram(
                 "etcd_request_duration_seconds",
-                "histogram",
                 "Duration of requests to etcd in seconds, by operation and resource.",
-                histogram,
+                [(labels, durations.histogram) for labels, durations in durations_by_labels],
             ),
         ]
 
@@ -110,6 +111,52 @@ class StorageMetrics:
             with suppress(StoreError):
                 sizes.append(((("storage_cluster_id", f"etcd-{number}"),), await store.size_bytes()))
         return sizes
+
+
+def _cache_families(resources: Sequence[ServedResource]) -> list[Family]:
+    """Return the metrics of watch caches, by resource."""
+
+    def samples(value: Callable[[WatchCache], float]) -> list[tuple[Labels, float]]:
+        return [
+            ((("group", served.resource.group), ("resource", served.resource.name)), value(served.cache))
+            for served in resources
+        ]
+
+    events = samples(lambda cache: cache.counts.events)
+    reads = [
+        ((*labels, ("success", success), ("fallback", "false")), count)
+        for success, value in (
+            ("true", lambda cache: cache.counts.consistent_reads),
+            ("false", lambda cache: cache.counts.failed_reads),
+        )
+        for labels, count in samples(value)
+        if count
+    ]
+    return [
+        gauge(
+            "apiserver_resource_size_estimate_bytes",
+            "Bytes of the encoded objects, by resource.",
+            samples(lambda cache: sum(len(entry.raw) for entry in cache.snapshot())),
+        ),
+        counter("apiserver_storage_events_received_total", "Events of the store, by resource.", events),
+        counter("apiserver_watch_cache_events_received_total", "Events that the watch cache received.", events),
+        counter(
+            "apiserver_watch_cache_events_dispatched_total",
+            "Events that the watch cache passed on to watches.",
+            samples(lambda cache: cache.counts.dispatched),
+        ),
+        counter(
+            "apiserver_watch_cache_initializations_total",
+            "How often the watch cache was filled.",
+            samples(lambda cache: cache.counts.fills),
+        ),
+        gauge(
+            "apiserver_watch_cache_resource_version",
+            "Resource version of the watch cache.",
+            samples(lambda cache: cache.revision),
+        ),
+        counter("apiserver_watch_cache_consistent_read_total", "Consistent reads from the watch cache.", reads),
+    ]
 
 
 def _unencrypted(store: Store) -> Store:

@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 #: A start that takes longer reports its pending step.
 SLOW_SECONDS: Final = 5.0
 #: A start that takes longer has failed.
-READY_SECONDS: Final = 60.0
+READY_SECONDS: Final = 120.0
 _COMPONENTS: Final = "components"
 _ACCOUNT_CONTROLLER: Final = "serviceaccount-controller"
 
@@ -51,7 +51,7 @@ class ComponentOptions(msgspec.Struct, frozen=True):
     flags: list[str] = []
     #: ``--controllers``.
     controllers: tuple[str, ...] = ("*",)
-    #: Whether to be ready only when pods can run.
+    #: True to report readiness only when pods can run.
     wait: bool = True
 
     @property

@@ -2,8 +2,8 @@
 
 Promises:
 
-* Calls are sent when they are started, in the order of their streams, as far as the peer's windows permit; the rest follows
-  as the windows open. Calls in memory are bounded by the callers.
+* Calls are sent at the end of the turn of the event loop in which they are started, in the order of their streams, as far as
+  the peer's windows permit; the rest follows as the windows open. Calls in memory are bounded by the callers.
 * Every call ends: with the peer's status, or with an error when the stream is reset, the connection is lost, or a ping is
   not answered in time.
 * ``is_unsent`` is set only for calls that the peer declares not to have processed (GOAWAY, REFUSED_STREAM).
@@ -47,10 +47,13 @@ class Connection(asyncio.Protocol):
     def __init__(self, clock: Clock, on_end: Callable[[Connection], None]) -> None:
         self._clock = clock
         self._on_end = on_end
+        self._loop: Final = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
+        #: Frames of this turn of the event loop, which are sent at its end in one call of the system.
+        self._outgoing: list[bytes] = []
         self._blocks = HeaderBlocks()
         #: Resolved by the peer's first settings.
-        self.ready: Final[asyncio.Future[None]] = asyncio.get_running_loop().create_future()
+        self.ready: Final[asyncio.Future[None]] = self._loop.create_future()
         self._calls: dict[int, Call] = {}
         self._next_number = 1
         self._is_draining = False
@@ -113,6 +116,7 @@ class Connection(asyncio.Protocol):
         if self._probe is not None:
             self._probe.cancel()
         if self._transport is not None:
+            self._flush()
             self._transport.close()
         if not self.ready.done():
             self.ready.set_exception(RpcError(error.code, error.details, is_unsent=True))
@@ -131,6 +135,7 @@ class Connection(asyncio.Protocol):
             self._on_end(self)
             self._wake_all()
         if not self._calls and self._loss is None and self._transport is not None:
+            self._flush()
             self._transport.close()
 
     def _wake_all(self) -> None:
@@ -262,7 +267,14 @@ class Connection(asyncio.Protocol):
 
     def _write(self, data: bytes) -> None:
         if self._transport is not None and self._loss is None:
-            self._transport.write(data)
+            if not self._outgoing:
+                self._loop.call_soon(self._flush)
+            self._outgoing.append(data)
+
+    def _flush(self) -> None:
+        outgoing, self._outgoing = self._outgoing, []
+        if outgoing and self._transport is not None:
+            self._transport.write(b"".join(outgoing))
 
     # -- frames of the peer --------------------------------------------------------------------------------------------
 

@@ -39,10 +39,14 @@ class RpcError(Exception):
         self.is_unsent = is_unsent
 
     @property
+    def go_name(self) -> str:
+        """The name of the code in grpc-go, ``NotFound``."""
+        return "Canceled" if self.code is Code.CANCELLED else self.code.name.title().replace("_", "")
+
+    @property
     def go_text(self) -> str:
         """The text that grpc-go has for the error, ``rpc error: code = NotFound desc = …``."""
-        name = "Canceled" if self.code is Code.CANCELLED else self.code.name.title().replace("_", "")
-        return f"rpc error: code = {name} desc = {self.details}"
+        return f"rpc error: code = {self.go_name} desc = {self.details}"
 
 
 #: Codes for responses without ``grpc-status``: gRPC's ``doc/http-grpc-status-mapping.md``.

@@ -76,7 +76,7 @@ class HeaderBlocks:
                 fields: Any = self._decoder.decode(block)  # texts, though the package's types say bytes as well
                 headers = {str(name): str(value) for name, value in fields}
             except HPACKError as error:
-                raise HeaderError(f"invalid header block: {error}") from error
+                raise HeaderError(f"invalid header block: {type(error).__name__}") from error
             if not is_indexed(block) or len(self._decoded) >= _CACHED_MAX:
                 self._decoded.clear()
             else:

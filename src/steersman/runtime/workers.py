@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from steersman.apimachinery.errors import StatusError, is_conflict
-from steersman.asynckit.endings import is_ending
+from steersman.asynckit.cancellation import is_ending
 from steersman.asynckit.timeouts import Timeout
 from steersman.client.errors import ClientError
 from steersman.client.workqueue import ShutDown

@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 _PREFILTER_DID_NOT_RUN: Final = "not found"
 
 
-class Placed(NamedTuple):
+class AssumedPod(NamedTuple):
     """A pod that was assumed on a node and is to be bound."""
 
     queued: QueuedPod
@@ -59,7 +59,7 @@ class Placed(NamedTuple):
         return any(self.volumes) or any(self.devices)
 
 
-class Failed(NamedTuple):
+class UnschedulablePod(NamedTuple):
     """A pod that fits on no node."""
 
     queued: QueuedPod
@@ -207,7 +207,7 @@ class SchedulerCore:
 
     # Scheduling
 
-    def schedule_one(self, budgets: Sequence[Any]) -> Placed | Failed | None:
+    def schedule_one(self, budgets: Sequence[Any]) -> AssumedPod | UnschedulablePod | None:
         """Run one scheduling cycle for the next active pod; None if the active queue is empty.
 
         ``budgets``: all PodDisruptionBudgets.
@@ -224,9 +224,9 @@ class SchedulerCore:
             _log.exception("pod %s could not be scheduled", queued.pod.key)
             text = f"{type(error).__name__}: {error}"
         self.queue.add_unschedulable(queued, frozenset(), self._monotonic())
-        return Failed(queued, profile, text, is_fault=True)
+        return UnschedulablePod(queued, profile, text, is_fault=True)
 
-    def _decide(self, queued: QueuedPod, profile: Profile, budgets: Sequence[Any]) -> Placed | Failed:
+    def _decide(self, queued: QueuedPod, profile: Profile, budgets: Sequence[Any]) -> AssumedPod | UnschedulablePod:
         pod = queued.pod
         try:
             decision = self.cycle.schedule(pod, profile)
@@ -243,9 +243,11 @@ class SchedulerCore:
         self.cycle.remove_nomination(pod.uid)
         self.cluster.assume(pod, decision.node.name)
         self._binding_uids.add(pod.uid)
-        return Placed(queued, profile, decision.node.name, volumes, devices)
+        return AssumedPod(queued, profile, decision.node.name, volumes, devices)
 
-    def _no_node(self, queued: QueuedPod, profile: Profile, failure: FitError, budgets: Sequence[Any]) -> Failed:
+    def _no_node(
+        self, queued: QueuedPod, profile: Profile, failure: FitError, budgets: Sequence[Any]
+    ) -> UnschedulablePod:
         victims, post_filter_result = None, PostFilterResult("")
         messages: list[str] = []
         for name in profile.settings.plugins.points["postFilter"] if failure.nodes else ():
@@ -267,7 +269,7 @@ class SchedulerCore:
         unschedulable_plugins = failure.plugins or frozenset({"NodeName"})
         self.queue.add_unschedulable(queued, unschedulable_plugins, self._monotonic())
         message = failure.message("" if victims is not None else ", ".join(messages))
-        return Failed(queued, profile, message, victims, post_filter_result)
+        return UnschedulablePod(queued, profile, message, victims, post_filter_result)
 
     def clear_lower_priority_nominations(self, pod: PodInfo, node: str) -> list[PodInfo]:
         """Clear nominations of lower-priority pods to ``node``, requeue these pods and return them.
@@ -286,12 +288,12 @@ class SchedulerCore:
 
     # Binding results
 
-    def binding_succeeded(self, placed: Placed) -> None:
+    def binding_succeeded(self, placed: AssumedPod) -> None:
         """Finish a successful binding; the pod stays assumed until the watch confirms it."""
         self.queue.remove(placed.queued.pod.uid)
         self._release(placed)
 
-    def binding_failed(self, placed: Placed) -> None:
+    def binding_failed(self, placed: AssumedPod) -> None:
         """Forget the assumed pod after a failed binding and requeue it."""
         pod = placed.queued.pod
         self.devices.remove_pending_for_pod(pod.uid)
@@ -301,7 +303,7 @@ class SchedulerCore:
             self._on_pod_event(ClusterEvent.POD_LEFT, pod)
         self.queue.add_unschedulable(placed.queued, frozenset(), self._monotonic())
 
-    def _release(self, placed: Placed) -> None:
+    def _release(self, placed: AssumedPod) -> None:
         self._binding_uids.discard(placed.queued.pod.uid)
         for _, volume in placed.volumes.static:
             self.catalog.reserved.pop(volume.metadata.name, None)

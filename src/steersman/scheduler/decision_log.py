@@ -12,7 +12,7 @@ from steersman.apimachinery.durations import format_duration
 from steersman.asynckit.structured_logging import V2, log_fields
 
 if TYPE_CHECKING:
-    from steersman.scheduler.core import Failed, Placed
+    from steersman.scheduler.core import AssumedPod, UnschedulablePod
     from steersman.scheduler.queue import QueuedPod
 
 _log: Final = logging.getLogger(__name__)
@@ -23,14 +23,14 @@ def logs_decisions() -> bool:
     return _log.isEnabledFor(V2)
 
 
-def log_bound(placed: Placed, seconds: float) -> None:
+def log_bound(placed: AssumedPod, seconds: float) -> None:
     """Log a pod that was bound, ``seconds`` after its attempt began."""
     fields = _attempt(placed.queued, placed.profile.name)
     fields |= {"node": placed.node, "duration": format_duration(seconds)}
     log_fields(_log, V2, "Successfully bound pod to node", fields)
 
 
-def log_failed(failed: Failed, seconds: float) -> None:
+def log_failed(failed: UnschedulablePod, seconds: float) -> None:
     """Log a pod without a node, after an attempt of ``seconds``."""
     fields = _attempt(failed.queued, failed.profile.name)
     if failed.victims is not None:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
-from steersman.scheduler.core import Placed
+from steersman.scheduler.core import AssumedPod
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from prometheus_client import Metric
 
-    from steersman.scheduler.core import Failed
+    from steersman.scheduler.core import UnschedulablePod
     from steersman.scheduler.queue import SchedulingQueue
 
 _ATTEMPT_BUCKETS: Final = tuple(0.0001 * 2**n for n in range(16))
@@ -57,16 +57,16 @@ class SchedulerMetrics(Collector):
         self._preemptions = 0
         self._victims = _Histogram(_VICTIMS_BUCKETS)
 
-    def attempted(self, result: Placed | Failed, seconds: float) -> None:
+    def attempted(self, result: AssumedPod | UnschedulablePod, seconds: float) -> None:
         """Record a scheduling attempt of ``seconds``."""
-        labels = ("scheduled" if isinstance(result, Placed) else "unschedulable", result.profile.name)
+        labels = ("scheduled" if isinstance(result, AssumedPod) else "unschedulable", result.profile.name)
         self._attempts[labels] += 1
         self._seconds[labels].observe(seconds)
-        if not isinstance(result, Placed) and result.victims is not None:
+        if not isinstance(result, AssumedPod) and result.victims is not None:
             self._preemptions += 1
             self._victims.observe(len(result.victims.pods))
 
-    def bound(self, placed: Placed, now: float) -> None:
+    def bound(self, placed: AssumedPod, now: float) -> None:
         """Record a bound pod at ``now``, in seconds of the queue's clock."""
         self._placing.observe(max(0.0, now - placed.queued.since))
         self._tries.observe(placed.queued.attempts)

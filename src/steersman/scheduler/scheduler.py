@@ -16,7 +16,7 @@ from steersman.asynckit.tasks import Supervisor
 from steersman.client.errors import ClientError
 from steersman.scheduler.claim_writer import ClaimChangedError, ClaimWriter, DevicesNotReadyError
 from steersman.scheduler.configuration.settings import Settings
-from steersman.scheduler.core import Failed, Placed, SchedulerCore
+from steersman.scheduler.core import AssumedPod, SchedulerCore, UnschedulablePod
 from steersman.scheduler.decision_log import log_bound, log_failed, logs_decisions
 from steersman.scheduler.devices.readiness import BindingFailedError, awaits_devices
 from steersman.scheduler.event_handlers import EventHandlers
@@ -147,9 +147,9 @@ class Scheduler:
                 return count > 0
             seconds = self._clock.monotonic() - began
             self.metrics.attempted(result, seconds)
-            if self._logs_decisions and isinstance(result, Failed):
+            if self._logs_decisions and isinstance(result, UnschedulablePod):
                 log_failed(result, seconds)
-            work = self._place(result, began) if isinstance(result, Placed) else self._report(result)
+            work = self._place(result, began) if isinstance(result, AssumedPod) else self._report(result)
             self._writes.start(f"pod {result.queued.pod.key}", self._write(work))
         return True
 
@@ -159,7 +159,7 @@ class Scheduler:
         finally:
             self._free.release()
 
-    async def _place(self, placed: Placed, began: float) -> None:
+    async def _place(self, placed: AssumedPod, began: float) -> None:
         """Run the binding cycle of a pod whose attempt started at ``began``."""
         pod = placed.queued.pod
         try:
@@ -181,7 +181,7 @@ class Scheduler:
             if self._logs_decisions:
                 log_bound(placed, self._clock.monotonic() - began)
 
-    async def _prepare(self, placed: Placed) -> None:
+    async def _prepare(self, placed: AssumedPod) -> None:
         """Run the PreBind plugins."""
         pod, profile = placed.queued.pod, placed.profile
         writer, plugins = self._writers[profile.name], profile.settings.plugins
@@ -197,13 +197,13 @@ class Scheduler:
                 seconds = parse_duration(profile.settings.args["DynamicResources"]["bindingTimeout"])
                 await self._claims.until_ready(claims, timeout_seconds=seconds)
 
-    async def _release(self, placed: Placed) -> None:
+    async def _release(self, placed: AssumedPod) -> None:
         try:
             await self._claims.release(placed.devices, placed.queued.pod)
         except ClientError as error:
             _log.warning("claims of pod %s are still reserved for it: %s", placed.queued.pod.key, error)
 
-    async def _report(self, failed: Failed) -> None:
+    async def _report(self, failed: UnschedulablePod) -> None:
         pod, victims = failed.queued.pod, failed.victims
         nominated = victims.node if victims is not None else None
         reason = SCHEDULER_ERROR if failed.is_fault else UNSCHEDULABLE
@@ -231,7 +231,7 @@ class Scheduler:
             _log.warning("could not give back the devices of claim %s: %s", claim.metadata.name, error)
 
     async def _report_failure(
-        self, about: Placed | Failed, reason: str, message: str, *, nominated: str | None = None
+        self, about: AssumedPod | UnschedulablePod, reason: str, message: str, *, nominated: str | None = None
     ) -> None:
         pod = about.queued.pod
         try:

@@ -26,7 +26,7 @@ from steersman.storage.store import (
     Range,
     Unavailable,
 )
-from steersman.storage.transaction import UnmetError, changes_of
+from steersman.storage.transaction import CheckFailedError, changes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -135,7 +135,7 @@ class MemoryStore:
         self._check_open()
         try:
             changes = changes_of(ops, self._present)
-        except UnmetError as unmet:
+        except CheckFailedError as unmet:
             raise Conflict(unmet.key, self._present.get(unmet.key)) from None
         for op in changes:
             if type(op) is Put and op.lease_id and op.lease_id not in self._leases:

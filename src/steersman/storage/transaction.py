@@ -22,7 +22,7 @@ class Versioned(Protocol):
     def mod_revision(self) -> int: ...
 
 
-class UnmetError(Exception):
+class CheckFailedError(Exception):
     """The expectation of an operation is not met."""
 
     def __init__(self, key: str) -> None:
@@ -33,7 +33,7 @@ class UnmetError(Exception):
 def changes_of(ops: Sequence[Op], present: Mapping[str, Versioned]) -> list[Put | Delete]:
     """Return the operations that will change something.
 
-    Raises ``UnmetError`` for the first operation whose expectation fails, ``ValueError`` for operations that no
+    Raises ``CheckFailedError`` for the first operation whose expectation fails, ``ValueError`` for operations that no
     implementation can store: a duplicate key, a key that is not Unicode, an oversized value. They are rejected here
     because they would otherwise fail the other transactions of their batch.
     """
@@ -41,7 +41,7 @@ def changes_of(ops: Sequence[Op], present: Mapping[str, Versioned]) -> list[Put 
     for op in ops:
         current = present.get(op.key)
         if op.expected is not None and op.expected != (0 if current is None else current.mod_revision):
-            raise UnmetError(op.key)
+            raise CheckFailedError(op.key)
         if type(op) is Put:
             if current is None and not op.key.isascii():
                 op.key.encode()

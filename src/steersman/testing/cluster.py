@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 #: Longer than the timeout of ``steersman up``, so that its error is in the log.
-_START_SECONDS: Final = 75.0
+_START_SECONDS: Final = 150.0
 _STOP_SECONDS: Final = 15.0
 _READY: Final = re.compile(rb" is ready at (\S+) .*\nexport KUBECONFIG=(.*)\n")
 

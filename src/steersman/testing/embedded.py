@@ -31,12 +31,12 @@ from steersman.testing.embedded_components import make_components
 from steersman.testing.errors import ClusterError
 from steersman.testing.fault_control import Faults
 from steersman.testing.idle import IdleDetector
-from steersman.testing.kept_store import KeptStore
 from steersman.testing.node_failures import NodeFailures, PodFailures
 from steersman.testing.observation import Observation
 from steersman.testing.reconciles import HOT_COUNT, HOT_SECONDS
 from steersman.testing.references import read_reference
 from steersman.testing.running_controller import RunningController
+from steersman.testing.store_view import StoreView
 from steersman.testing.waits import Waits
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class EmbeddedCluster:
     async def _start_server(self) -> None:
         self.core = core = ServerCore(
             self.options,
-            KeptStore(self.store, on_commit=self.observation.committed),
+            StoreView(self.store, on_commit=self.observation.committed),
             clock=self.clock,
             with_bootstrap_controller=True,
             loop_options=self._loop_options(),
@@ -387,7 +387,7 @@ class EmbeddedCluster:
 
     # Waits
 
-    async def settle(self, timeout: float = 10.0, *, quiet_seconds: float | None = None) -> None:  # noqa: ASYNC109 — of another clock
+    async def settle(self, timeout: float = 60.0, *, quiet_seconds: float | None = None) -> None:  # noqa: ASYNC109 — of another clock
         """Wait until caches, queues and requests have nothing left to do and no timer is due; time does not pass.
 
         ``timeout`` is real time. Clients from outside count as settled when they sent no request and received no event for

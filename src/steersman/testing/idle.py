@@ -23,7 +23,7 @@ _THREADS_MAX: Final = 8
 #: Pause between two looks at threads that work for the loop; their results wake the loop anyway.
 _THREAD_PAUSE_SECONDS: Final = 0.0005
 
-#: How many passes of the loop are between two looks at the time.
+#: Passes of the loop between two reads of the time.
 _PASSES_PER_LOOK: Final = 64
 _REAL: Final = RealClock()
 

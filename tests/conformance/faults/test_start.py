@@ -7,6 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.conformance.faults.over_tcp import components, proxied
 from tests.conformance.faults.workloads import NAMESPACE, REPLICASETS, deployment
 
@@ -43,7 +44,7 @@ class FirstAttempts:
 
 async def until(client: Client, what: Any, holds: Callable[[Any], bool], namespace: str | None = None) -> None:
     """Wait until an object of the kind is as asked."""
-    async with asyncio.timeout(60), client.watch(what, namespace=namespace, bookmarks=False) as events:
+    async with asyncio.timeout(HANG_SECONDS), client.watch(what, namespace=namespace, bookmarks=False) as events:
         async for event in events:
             if holds(event.object):
                 return

@@ -17,7 +17,7 @@ from tests.conformance.controllers.harness import NAMESPACE, World, cluster, ens
 
 from steersman.client import Client
 from steersman.scheduler.configuration.settings import Settings
-from steersman.scheduler.core import Placed, SchedulerCore
+from steersman.scheduler.core import AssumedPod, SchedulerCore
 from steersman.scheduler.pod_info import PodInfo
 from steersman.scheduler.scheduler import Scheduler
 from steersman.workloads.pods import is_finished
@@ -200,7 +200,7 @@ class Scenario:
         """Return a pending pod that is feasible; empty if there is none."""
         fresh = await self._fresh_core()
         result = fresh.schedule_one(())
-        while result is not None and not isinstance(result, Placed):
+        while result is not None and not isinstance(result, AssumedPod):
             result = fresh.schedule_one(())
         return f"pod {result.queued.pod.name} would fit on {result.node}" if result is not None else ""
 

@@ -8,14 +8,13 @@ from contextlib import AsyncExitStack
 from uuid import uuid4
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.options import APIServerOptions
 from steersman.storage.etcd.store import EtcdStore
 from steersman.testing.inprocess import InProcessAPIServer
 
-#: Real seconds that a test waits for something before it fails.
-PATIENCE_SECONDS = 30
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -69,7 +68,7 @@ async def call(server, method, path, body=None, *, content_type="application/jso
 
 async def until(check):
     """Repeat a check until it returns something true."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(HANG_SECONDS):
         while not (outcome := await check()):
             await RealClock().sleep(0.02)
         return outcome
@@ -151,14 +150,14 @@ async def test_update_without_change_is_not_answered_from_an_old_state(three):
 async def test_watch_delivers_events_of_all_servers_once_and_in_order(three):
     _, listed = await call(three[2], "GET", MAPS)
     version = listed["metadata"]["resourceVersion"]
-    target = f"{MAPS}?watch=true&resourceVersion={version}&timeoutSeconds=60"
+    target = f"{MAPS}?watch=true&resourceVersion={version}&timeoutSeconds={HANG_SECONDS}"
     events = []
 
     async def write(server, name):
         for n in range(10):
             assert (await call(server, "POST", MAPS, config_map(f"{name}-{n}")))[0] == 201
 
-    async with asyncio.timeout(PATIENCE_SECONDS), three[2].open("GET", target) as exchange:
+    async with asyncio.timeout(HANG_SECONDS), three[2].open("GET", target) as exchange:
         writing = asyncio.gather(*(write(server, f"s{n}") for n, server in enumerate(three)))
         buffered = b""
         async for chunk in exchange:

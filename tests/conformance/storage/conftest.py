@@ -7,18 +7,17 @@ from contextlib import AsyncExitStack
 from uuid import uuid4
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.conformance.storage.etcd_body import EtcdBody
 
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor
 from steersman.storage.encryption.ciphers import ExtendedNonceGcm
+from steersman.storage.encryption.metrics import EncryptionMetrics
 from steersman.storage.encryption.store import EncryptedStore
-from steersman.storage.encryption.transformers import ResourceTransformers
+from steersman.storage.encryption.transformers import PrefixTransformers, ResourceTransformers
 from steersman.storage.memory import MemoryStore
 from steersman.storage.sqlite import SqliteStore
-
-#: Real seconds before a wait fails the test.
-PATIENCE_SECONDS = 10
 
 
 class Recorder:
@@ -49,7 +48,7 @@ class Recorder:
 
     async def until(self, condition):
         """Wait for a condition on this recorder."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(HANG_SECONDS):
             while not condition(self):
                 self._changed.clear()
                 await self._changed.wait()
@@ -72,7 +71,10 @@ def clock():
 
 
 #: Encryption of every key, with a key of its own for each value.
-ENCRYPTION = ResourceTransformers({("*", "*"): ExtendedNonceGcm(bytes(range(32)))})
+CIPHER = ExtendedNonceGcm(bytes(range(32)))
+ENCRYPTION = ResourceTransformers(
+    {("*", "*"): PrefixTransformers("no matching prefix found", [(b"k8s:enc:test:", CIPHER)])}
+)
 
 
 @pytest.fixture(params=["memory", "sqlite", "sqlite with a writer thread", "encrypted", "etcd"])
@@ -97,7 +99,10 @@ async def open_store(request, clock, tmp_path):
         async def open_encrypted(**options):
             inner = MemoryStore(clock=clock, **options)
             tasks = Supervisor("encrypted store")
-            return EncryptedStore(inner, ENCRYPTION, resource_of=lambda _: ("secrets", ""), tasks=tasks)
+            metrics = EncryptionMetrics(clock)
+            return EncryptedStore(
+                inner, ENCRYPTION, resource_of=lambda _: ("secrets", ""), tasks=tasks, metrics=metrics
+            )
 
         async def open_etcd(**options):
             return await EtcdBody.open(url, prefix=f"/{uuid4().hex}:", clock=clock)

@@ -10,6 +10,7 @@ import sys
 from contextlib import AsyncExitStack, closing, contextmanager
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import FakeClock
 from steersman.storage.sqlite import SqliteStore
@@ -19,8 +20,6 @@ from steersman.storage.sqlite.schema import Kind
 from steersman.storage.sqlite.stalls import STALL_SECONDS
 from steersman.storage.sqlite.store import start_writer
 from steersman.storage.store import Put, Unavailable
-
-PATIENCE_SECONDS = 20
 
 #: Writes keys one after the other, reports each acknowledged revision, and waits to be killed.
 CHILD = """
@@ -72,7 +71,7 @@ class Writing:
         self.writer.persist(list(rows), list(statements), revision=revision, fingerprint=9)
 
     async def result(self):
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(HANG_SECONDS):
             return await self._settled.get()
 
     async def durable(self, frames):
@@ -144,7 +143,7 @@ async def test_writer_has_room_again_after_results(writing):
     while not writing.writer.has_room:
         assert (await writing.result())[1] == ""
     writing.persist(created(revision + 1, "/last"))
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(HANG_SECONDS):
         while writing.select("SELECT count(*) FROM latest") != [revision + 1]:
             await asyncio.to_thread(int)
 
@@ -154,7 +153,7 @@ async def test_forget_deletes_history(writing):
     await writing.durable(1)
     assert writing.select("SELECT count(*) FROM history") == [499]
     writing.writer.forget(490)
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(HANG_SECONDS):
         while writing.select("SELECT count(*) FROM history") != [10]:
             await asyncio.to_thread(int)
 
@@ -273,7 +272,7 @@ async def test_health_check_fails_while_the_disk_hangs(open_store, clock, path, 
         await clock.advance(2.5)
         with pytest.raises(Unavailable, match="not durable within 2 s"):
             await check
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(HANG_SECONDS):
         await store._pipeline.settled()
     await store.check_writable()
 
@@ -289,7 +288,7 @@ async def test_writes_are_refused_while_the_disk_hangs(open_store, clock, path, 
             await write
         with pytest.raises(Unavailable, match="does not persist writes at the moment"):
             await store.txn([Put("/b", b"1")])
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(HANG_SECONDS):
         while store._pipeline.is_stalled:
             await asyncio.to_thread(int)
     assert (await store.get("/a")).value == b"1"

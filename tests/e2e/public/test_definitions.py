@@ -6,6 +6,7 @@ import copy
 import json
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.public.conftest import is_large
 from tests.e2e.public.notation import PROJECTS, project
 
@@ -52,7 +53,7 @@ def has_longer_lists(live, applied):
 
 
 def establish(kubectl, path):
-    kubectl.run("wait", "--for=condition=Established", "-f", path, "--timeout=30s")
+    kubectl.run("wait", "--for=condition=Established", "-f", path, f"--timeout={HANG_SECONDS}s")
 
 
 def verb_of_each(output):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
 from tests.e2e.public.notation import project
 
@@ -85,7 +86,7 @@ def test_helm_installs_upgrades_and_uninstalls_by_server_side_apply(kubectl: Kub
 
     def run(action: Any, **options: Any) -> dict[str, Any]:
         configuration = helm.Configuration(namespace="shop", kubeconfig=str(kubectl.cluster.kubeconfig))
-        return asyncio.run(action(configuration).run("shop", timeout=60, **options))
+        return asyncio.run(action(configuration).run("shop", timeout=HANG_SECONDS, **options))
 
     release = run(
         helm.Install,

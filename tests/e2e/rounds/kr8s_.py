@@ -23,7 +23,7 @@ async def main(kubeconfig: str, namespace: str) -> None:
             if kind == "DELETED":
                 return
 
-    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(120), asyncio.TaskGroup() as tasks:
         tasks.create_task(follow())
         await seen.wait()
         await config_map.patch({"data": {"k": "2"}})

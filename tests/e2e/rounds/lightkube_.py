@@ -14,7 +14,7 @@ listed = [item.metadata.name for item in client.list(ConfigMap)]
 client.patch(ConfigMap, "a", {"data": {"k": "2"}})
 client.delete(ConfigMap, "a")
 events = []
-for kind, item in client.watch(ConfigMap, resource_version=created.metadata.resourceVersion, server_timeout=20):
+for kind, item in client.watch(ConfigMap, resource_version=created.metadata.resourceVersion, server_timeout=120):
     events.append((kind, item.data["k"]))
     if kind == "DELETED":
         break

@@ -15,7 +15,7 @@ api.delete_namespaced_config_map("a", namespace)
 watch = kubernetes.watch.Watch()
 events = []
 since = created.metadata.resource_version
-for event in watch.stream(api.list_namespaced_config_map, namespace, resource_version=since, timeout_seconds=20):
+for event in watch.stream(api.list_namespaced_config_map, namespace, resource_version=since, timeout_seconds=120):
     events.append((event["type"], event["object"].data["k"]))
     if event["type"] == "DELETED":
         watch.stop()

@@ -21,7 +21,7 @@ async def main(kubeconfig: str, namespace: str) -> None:
         since = created.metadata.resource_version
         following = watch.Watch()
         async with following.stream(
-            api.list_namespaced_config_map, namespace, resource_version=since, timeout_seconds=20
+            api.list_namespaced_config_map, namespace, resource_version=since, timeout_seconds=120
         ) as stream:
             async for event in stream:
                 events.append((event["type"], event["object"].data["k"]))

@@ -21,7 +21,7 @@ output = stream(
 print(sorted(output.split()))
 forwarded = portforward(api.connect_get_namespaced_pod_portforward, "p", namespace, ports=str(port))
 connection = forwarded.socket(port)
-connection.settimeout(10)
+connection.settimeout(120)
 connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
 print(connection.recv(4))
 connection.close()

@@ -11,6 +11,8 @@ import socket
 from functools import cache
 from typing import Any
 
+from tests.busy_machine import HANG_SECONDS
+
 from steersman.testing.host import channel
 
 TOKENS = (b"s", b"c", b"\x00\x00\x00\x02\x00\x00\x00\x00{}", b"\x00\x00\x00\x11\x00\x00\x00\x00" + b'{"method":"echo"}', b"\x00\x00\x00\x11\x00\x00\x00\x01" + b'{"method":"echo"}x',
@@ -52,7 +54,7 @@ async def _serve(sent: bytes) -> None:
     serving = asyncio.ensure_future(server.serve_connection(*await asyncio.open_connection(sock=theirs)))
     writer.write(sent)
     writer.write_eof()
-    await asyncio.wait_for(serving, 10)
+    await asyncio.wait_for(serving, HANG_SECONDS)
     await reader.read()
     writer.close()
     assert not failures, failures

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from steersman.apimachinery.codec import decode_json_exactly
 from steersman.apimachinery.trees import copy_tree, same_tree
+from steersman.apimachinery.workmeter import Allowance, WorkLimitError, metered
 
 TREES = st.recursive(
     st.none()
@@ -25,6 +26,38 @@ TREES = st.recursive(
 @given(TREES)
 def test_copy_tree_is_equal(tree: Any) -> None:
     assert same_tree(copy_tree(tree), tree)
+
+
+def nested(depth: int, inner: Any) -> Any:
+    return {"a": [nested(depth - 1, inner), "b"]} if depth else inner
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"data": {f"k{number}": f"v{number}" for number in range(50_000)}},
+        [{"name": f"n{number}", "values": [number]} for number in range(30_000)],
+        {"text": "x" * 1_000_000, "list": ["y" * 300_000, 2**70, {}]},
+        nested(20, list(range(200_000))),
+    ],
+)
+def test_copy_tree_of_large_trees_shares_nothing(tree: Any) -> None:
+    copied = copy_tree(tree)
+    assert same_tree(copied, tree)
+    assert not containers(copied) & containers(tree)
+
+
+def containers(tree: Any) -> set[int]:
+    """Return the identities of all dicts and lists."""
+    if not isinstance(tree, dict | list):
+        return set()
+    members = tree.values() if isinstance(tree, dict) else tree
+    return {id(tree)}.union(*(containers(member) for member in members))
+
+
+def test_copy_tree_charges_large_trees() -> None:
+    with pytest.raises(WorkLimitError), metered(Allowance(1)):
+        copy_tree({f"k{number}": "v" for number in range(50_000)})
 
 
 @pytest.mark.parametrize("number", [1, 2**80])

@@ -12,8 +12,8 @@ from steersman.apiserver.workers import (
     LARGE_BYTES,
     LARGE_YAML_BYTES,
     LOOP_ALLOWANCE,
-    PAUSE_UNITS,
     THREADS,
+    TURN_UNITS,
     YIELD_UNITS,
     are_workers_busy,
     in_worker,
@@ -57,7 +57,7 @@ async def test_are_workers_busy_while_a_step_runs():
     assert not are_workers_busy()
 
 
-async def test_step_pauses_at_intervals_and_longer_after_work_that_is_charged_at_once(monkeypatch):
+async def test_step_pauses_at_intervals(monkeypatch):
     pauses = []
     monkeypatch.setattr(workers.time, "sleep", pauses.append)
 
@@ -67,11 +67,21 @@ async def test_step_pauses_at_intervals_and_longer_after_work_that_is_charged_at
         spend(1)
         spend(YIELD_UNITS - 1)
         assert len(pauses) == 1
-        spend(PAUSE_UNITS)
 
     await in_worker(step)
-    assert len(pauses) == 2
-    assert pauses[0] < pauses[1]
+
+
+async def test_step_waits_for_callbacks_of_the_loop_after_work_that_is_charged_at_once():
+    """A callback, and one that it schedules in turn, run before the step goes on."""
+    loop = asyncio.get_running_loop()
+    turns = []
+
+    def step():
+        loop.call_soon_threadsafe(lambda: loop.call_soon(turns.append, "second turn"))
+        spend(TURN_UNITS)
+        return list(turns)
+
+    assert await in_worker(step) == ["second turn"]
 
 
 async def test_workers_leave_the_switch_interval_of_the_process():

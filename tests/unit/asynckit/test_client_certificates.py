@@ -7,6 +7,7 @@ import sys
 import threading
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.unit import serving_certificates
 from tests.unit.listening import connected_to
 
@@ -171,5 +172,7 @@ def test_contexts_created_by_other_threads_are_not_captured(caplog):
 
 def test_process_that_created_contexts_exits_cleanly():
     code = "from steersman.asynckit.client_certificates import server_context as s; a = [s(), s()]"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=HANG_SECONDS
+    )
     assert (done.returncode, done.stderr) == (0, "")

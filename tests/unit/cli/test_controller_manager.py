@@ -10,6 +10,7 @@ import sys
 import msgspec
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.installed import install
 
 from steersman.cli import components, controller_manager
@@ -125,7 +126,7 @@ def anonymous(tmp_path):
 
 def test_controller_manager_reports_an_unreachable_server(anonymous):
     with run(anonymous) as process:
-        _, err = process.communicate(timeout=40)
+        _, err = process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == 1
     assert "127.0.0.1" in err.splitlines()[-1]
 
@@ -135,7 +136,7 @@ def test_controller_manager_ends_on_signal_while_it_waits_for_a_server(number, a
     with run(anonymous, "--v=1") as process:
         assert "waiting until the server" in process.stderr.readline()
         process.send_signal(number)
-        process.communicate(timeout=20)
+        process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == 0
 
 
@@ -145,7 +146,7 @@ def test_controller_manager_ends_with_its_parent(anonymous):
         os.close(reading)
         assert "waiting until the server" in process.stderr.readline()
         os.close(writing)
-        process.communicate(timeout=20)
+        process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == 0
 
 

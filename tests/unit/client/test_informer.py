@@ -12,9 +12,9 @@ from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.client import Client
 from steersman.client.informer import Informer, InformerClosed
+from steersman.client.metadata_interner import drop_managed_fields
 from steersman.client.reflector import ReflectorOptions
 from steersman.client.resource_types import tree
-from steersman.client.sharing import drop_managed_fields
 from steersman.client.source import ClientSource
 
 LIST = ReflectorOptions(streaming_list=False)

@@ -10,9 +10,9 @@ from tests.unit.client.scripted import ScriptedTransport, Stream, config_map, li
 from steersman.asynckit.clock import FakeClock
 from steersman.client.client import Client
 from steersman.client.informer_factory import InformerFactory
+from steersman.client.metadata_interner import drop_managed_fields
 from steersman.client.reflector import ReflectorOptions
 from steersman.client.resource_types import tree
-from steersman.client.sharing import drop_managed_fields
 
 LIST = ReflectorOptions(streaming_list=False)
 

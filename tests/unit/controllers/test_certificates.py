@@ -20,7 +20,7 @@ from steersman.controllers.certificates.plan import (
     KUBELET_CLIENT,
     KUBELET_SERVING,
     LEGACY_UNKNOWN,
-    Asked,
+    RequestAttributes,
     is_to_be_signed,
     is_undecided,
     recognized,
@@ -34,8 +34,8 @@ from steersman.controlplane.certificates import make_ca
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 YEAR = timedelta(days=365)
-NODE = Asked("system:node:n", ("system:nodes",))
-SERVING = Asked("system:node:n", ("system:nodes",), dns_names=("n",))
+NODE = RequestAttributes("system:node:n", ("system:nodes",))
+SERVING = RequestAttributes("system:node:n", ("system:nodes",), dns_names=("n",))
 CLIENT = ["digital signature", "key encipherment", "client auth"]
 SERVER = ["digital signature", "server auth"]
 KIND = ("certificates.k8s.io/v1", "CertificateSigningRequest")
@@ -75,11 +75,11 @@ def csr(*conditions, signer=KUBELET_CLIENT, usages=CLIENT, certificate=None, use
     [
         (KUBELET_CLIENT, NODE, CLIENT, ""),
         (KUBELET_CLIENT, NODE, CLIENT[:1] + CLIENT[2:], ""),
-        (KUBELET_CLIENT, Asked("system:node:n"), CLIENT, "subject organization is not system:nodes"),
+        (KUBELET_CLIENT, RequestAttributes("system:node:n"), CLIENT, "subject organization is not system:nodes"),
         (KUBELET_CLIENT, SERVING, CLIENT, "DNS subjectAltNames are not allowed"),
         (
             KUBELET_CLIENT,
-            Asked("n", NODE.organizations),
+            RequestAttributes("n", NODE.organizations),
             CLIENT,
             "subject common name does not begin with system:node:",
         ),
@@ -87,10 +87,15 @@ def csr(*conditions, signer=KUBELET_CLIENT, usages=CLIENT, certificate=None, use
         (KUBELET_SERVING, SERVING, SERVER, ""),
         (KUBELET_SERVING, NODE, SERVER, "DNS or IP subjectAltName is required"),
         (KUBELET_SERVING, SERVING, CLIENT, "usages did not match [key encipherment digital signature server auth]"),
-        (API_CLIENT, Asked("alice"), CLIENT, ""),
-        (API_CLIENT, Asked("alice"), SERVER, "invalid usage for client certificate: server auth"),
-        (API_CLIENT, Asked("alice"), CLIENT[:2], "missing required usage for client certificate: client auth"),
-        (LEGACY_UNKNOWN, Asked("alice"), SERVER, ""),
+        (API_CLIENT, RequestAttributes("alice"), CLIENT, ""),
+        (API_CLIENT, RequestAttributes("alice"), SERVER, "invalid usage for client certificate: server auth"),
+        (
+            API_CLIENT,
+            RequestAttributes("alice"),
+            CLIENT[:2],
+            "missing required usage for client certificate: client auth",
+        ),
+        (LEGACY_UNKNOWN, RequestAttributes("alice"), SERVER, ""),
     ],
 )
 def test_signers_validate_requests(signer, requested, usages, fault):
@@ -163,7 +168,7 @@ def test_requests_are_kept_for_a_while(obj, end, seconds):
 
 def test_request_is_parsed():
     requested = Request(request(dns=["n"])).asked
-    assert requested == Asked("system:node:n", ("system:nodes",), ("n",), ("10.0.0.1",))
+    assert requested == RequestAttributes("system:node:n", ("system:nodes",), ("n",), ("10.0.0.1",))
     with pytest.raises(ValueError, match="PEM"):
         Request("")
 

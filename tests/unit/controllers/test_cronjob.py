@@ -10,10 +10,11 @@ from lightkube.models.batch_v1 import CronJob, CronJobStatus, Job
 
 from steersman.apimachinery.schedules import parse_schedule
 from steersman.client import tree
+from steersman.client.changes import Updated
 from steersman.client.objects import name_of
 from steersman.controllers.cronjob import plan
 from steersman.controllers.cronjob.controller import build
-from steersman.controllers.cronjob.missed import Due, NeverComes, find_due
+from steersman.controllers.cronjob.missed import Due, NoOccurrence, find_due
 
 NOW = datetime(2026, 1, 1, 12, 0, 30, tzinfo=UTC)
 NOON = NOW.replace(second=0)
@@ -60,7 +61,7 @@ def test_due_start_is_the_latest(schedule, since, due):
 
 
 def test_due_start_is_none_when_the_schedule_never_occurs():
-    with pytest.raises(NeverComes):
+    with pytest.raises(NoOccurrence):
         find_due(parse_schedule("0 0 31 2 *"), since=NOW, now=NOW)
 
 
@@ -215,3 +216,30 @@ async def test_reconcile_removes_a_missing_job_from_the_active_ones(cluster):
     await cluster.client.delete(tree("batch/v1", "Job"), name, namespace="default", propagation_policy="Background")
     events = await cluster.until(lambda: cluster.events("MissingJob"))
     assert events[0]["message"] == f"Active job went missing: {name}"
+
+
+async def test_changed_schedule_takes_effect_at_its_next_time(cluster, clock):
+    await run(cluster, schedule="0 0 29 2 *")
+    await clock.advance(3600 - clock.now().timestamp() % 300 + 1)
+    resource = tree("batch/v1", "CronJob")
+    for spec in ({"schedule": "*/5 * * * *"}, {"timeZone": "Europe/Berlin"}):
+        await cluster.client.patch(resource, "cj", {"spec": spec}, namespace="default")
+    await clock.advance(290)
+    assert await jobs_of(cluster) == []
+    await clock.advance(10)
+    await cluster.until(have(cluster, 1), within_seconds=1)
+
+
+async def test_other_changes_make_up_for_a_missed_start_at_once(cluster, clock):
+    await run(cluster, suspend=True)
+    await clock.advance(3600 - clock.now().timestamp() % 300 + 1)
+    await cluster.client.patch(tree("batch/v1", "CronJob"), "cj", {"spec": {"suspend": False}}, namespace="default")
+    await cluster.until(have(cluster, 1), within_seconds=1)
+
+
+async def test_unknown_time_zone_of_a_changed_schedule_is_reported(cluster):
+    controller = await run(cluster)
+    old = msgspec.convert(await cluster.find("batch/v1", "CronJob", "cj", namespace="default"), CronJob)
+    new = msgspec.structs.replace(old, spec=msgspec.structs.replace(old.spec, timeZone="Nowhere/City"))
+    controller._cron_changed(Updated(old, new))
+    await cluster.until(lambda: cluster.events("UnParseableCronJobSchedule"))

@@ -16,7 +16,7 @@ from steersman.controllers.devicetainteviction.plan import (
     newest,
     pod_keys,
 )
-from steersman.controllers.devicetainteviction.rule_status import Extent, seconds_to_update, status_to_apply
+from steersman.controllers.devicetainteviction.rule_status import RuleScope, seconds_to_update, status_to_apply
 
 ONCE = (
     "if the effect was NoExecute. This information will not be updated again. "
@@ -170,15 +170,15 @@ def test_pod_keys_of_an_allocated_claim():
 @pytest.mark.parametrize(
     ("effect", "extent", "expected"),
     [
-        ("NoExecute", Extent(), ("False", "NotStarted", "")),
+        ("NoExecute", RuleScope(), ("False", "NotStarted", "")),
         (
             "NoExecute",
-            Extent(pods=1, namespaces=1),
+            RuleScope(pods=1, namespaces=1),
             ("True", "PodsPendingEviction", "1 pod needs to be evicted in 1 namespace."),
         ),
         (
             "NoExecute",
-            Extent(pods=3, namespaces=2, evicted=1),
+            RuleScope(pods=3, namespaces=2, evicted=1),
             (
                 "True",
                 "PodsPendingEviction",
@@ -187,13 +187,13 @@ def test_pod_keys_of_an_allocated_claim():
         ),
         (
             "NoExecute",
-            Extent(evicted=2),
+            RuleScope(evicted=2),
             ("False", "Completed", "2 pods evicted since starting the controller."),
         ),
-        ("NoSchedule", Extent(), ("False", "OtherEffect", "Eviction only happens for the NoExecute effect.")),
+        ("NoSchedule", RuleScope(), ("False", "OtherEffect", "Eviction only happens for the NoExecute effect.")),
         (
             "None",
-            Extent(pods=2, namespaces=1, published=1, allocated=0),
+            RuleScope(pods=2, namespaces=1, published=1, allocated=0),
             (
                 "False",
                 "NoEffect",
@@ -212,7 +212,7 @@ def test_status_to_apply_has_the_progress(effect, extent, expected):
 
 
 def test_seconds_to_update_is_0_for_a_newer_spec():
-    condition = status_to_apply(rule(), Extent(), now=NOW)["status"]["conditions"][0]
+    condition = status_to_apply(rule(), RuleScope(), now=NOW)["status"]["conditions"][0]
     stored = rule(conditions=[condition])
     assert seconds_to_update(stored, now=later(4)) == 6
     assert seconds_to_update(stored, now=later(11)) == 0

@@ -174,6 +174,16 @@ async def test_unmanaged_pods_get_an_event(cluster, pod_spec):
     await cluster.until(lambda: cluster.events("UnmanagedPods"))
 
 
+async def test_pods_of_several_budgets_get_an_event(cluster, pod_spec):
+    await cluster.start(build)
+    for name in ("c", "b"):
+        await cluster.make(*KIND, name, namespace="default", spec={"maxUnavailable": 1, "selector": {}})
+    await ready_pod(cluster, "p", pod_spec)
+    (event,) = await cluster.until(lambda: cluster.events("MultiplePodDisruptionBudgets"))
+    assert event["message"] == 'Pod "default"/"p" matches multiple PodDisruptionBudgets.  Chose "b" arbitrarily.'
+    assert (event["type"], event["involvedObject"]["kind"]) == ("Warning", "Pod")
+
+
 @pytest.mark.parametrize(
     ("api_version", "kind", "why"),
     [

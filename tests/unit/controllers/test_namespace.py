@@ -8,8 +8,8 @@ from steersman.client import tree
 from steersman.controllers.namespace.controller import build
 from steersman.controllers.namespace.plan import (
     Progress,
-    Remains,
-    UnexpectedRemains,
+    ResourcesRemaining,
+    UnexpectedItemsRemain,
     conditions,
     finalized,
     in_order,
@@ -69,28 +69,30 @@ def test_terminating_pods_are_given_their_longest_grace():
         obj(name="a", deletionTimestamp="x", deletionGracePeriodSeconds=30),
         obj(name="b", deletionTimestamp="x", deletionGracePeriodSeconds=60),
     ]
-    assert remains_of(PODS, pods) == Remains(60, 2)
+    assert remains_of(PODS, pods) == ResourcesRemaining(60, 2)
 
 
 def test_finalizers_are_counted_and_given_some_time():
-    assert remains_of(SECRETS, [obj(finalizers=["a", "b"]), obj(finalizers=["a"])]) == Remains(15, 2, {"a": 2, "b": 1})
+    assert remains_of(SECRETS, [obj(finalizers=["a", "b"]), obj(finalizers=["a"])]) == ResourcesRemaining(
+        15, 2, {"a": 2, "b": 1}
+    )
 
 
 def test_remaining_objects_without_finalizers_are_an_error():
-    with pytest.raises(UnexpectedRemains, match="/v1, Resource=secrets"):
+    with pytest.raises(UnexpectedItemsRemain, match="/v1, Resource=secrets"):
         remains_of(SECRETS, [obj(name="a")])
 
 
 def test_next_pass_is_after_half_of_the_estimate():
     progress = Progress()
-    progress.add(PODS, Remains(30, 1))
+    progress.add(PODS, ResourcesRemaining(30, 1))
     assert seconds_to_next_pass(progress) == 16
 
 
 def test_conditions_name_what_is_left_and_what_holds_it():
     progress = Progress()
-    progress.add(PODS, Remains(30, 1))
-    progress.add(tree("apps/v1", "Deployment"), Remains(15, 2, {"a/b": 2}))
+    progress.add(PODS, ResourcesRemaining(30, 1))
+    progress.add(tree("apps/v1", "Deployment"), ResourcesRemaining(15, 2, {"a/b": 2}))
     texts = {condition.type: (condition.reason, condition.message) for condition in conditions(progress)}
     assert texts == {
         "NamespaceContentRemaining": (
@@ -115,11 +117,11 @@ def test_failures_are_aggregated():
 
 def test_conditions_are_written_and_keep_their_transition_time():
     progress = Progress()
-    progress.add(PODS, Remains(30, 2))
+    progress.add(PODS, ResourcesRemaining(30, 2))
     first = with_conditions(namespace(), conditions(progress), now=NOW)
     assert len(first.status.conditions) == 5
     fewer = Progress()
-    fewer.add(PODS, Remains(30, 1))
+    fewer.add(PODS, ResourcesRemaining(30, 1))
     second = with_conditions(first, conditions(fewer), now=LATER)
     assert {condition.lastTransitionTime for condition in second.status.conditions} == {NOW}
     done = with_conditions(second, conditions(Progress()), now=LATER)

@@ -8,13 +8,13 @@ from lightkube.models.core_v1 import Node, Pod
 from steersman.asynckit.clock import FakeClock
 from steersman.client import tree
 from steersman.controllers.nodelifecycle.controller import build
-from steersman.controllers.nodelifecycle.health import Grace, Health
+from steersman.controllers.nodelifecycle.health import GracePeriods, Health
 from steersman.controllers.nodelifecycle.plan import silent, spec_patch, unready_patch, unready_pods, wanted_taints
-from steersman.controllers.nodelifecycle.turns import Turns
+from steersman.controllers.nodelifecycle.rate_limited_queue import RateLimitedQueue
 from steersman.controllers.nodelifecycle.zones import Rates, Zones, ZoneState, is_counted, zone_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-GRACE = Grace(50, 60)
+GRACE = GracePeriods(50, 60)
 
 
 def node(ready=None, *, taints=(), labels=None, unschedulable=None, heartbeat=None, **conditions):
@@ -171,33 +171,33 @@ def test_full_disruption_stops_evictions():
     assert not state.remove("b0")
 
 
-async def test_turns_call_at_the_zone_rate():
+async def test_rate_limited_queue_call_at_the_zone_rate():
     clock, called = FakeClock(), []
-    turns = Turns(0.1, clock=clock, call=called.append)
+    queue = RateLimitedQueue(0.1, clock=clock, call=called.append)
     for name in "abcd":
-        turns.ask(name)
+        queue.add(name)
     assert called == ["a"]
-    turns.leave("b")
+    queue.remove("b")
     await clock.advance(10.1)
     assert called == ["a", "c"]
-    turns.set_rate(0)
+    queue.set_rate(0)
     await clock.advance(60)
     assert called == ["a", "c"]
-    turns.set_rate(0.1)
+    queue.set_rate(0.1)
     assert called == ["a", "c", "d"]
-    turns.ask("e")
-    turns.close()
+    queue.add("e")
+    queue.close()
     await clock.advance(60)
     assert called == ["a", "c", "d"]
 
 
-async def test_turns_wait_for_settle_seconds():
+async def test_rate_limited_queue_wait_for_settle_seconds():
     clock, called = FakeClock(), []
-    turns = Turns(10, clock=clock, call=called.append, settle_seconds=1)
-    turns.ask("a")
+    queue = RateLimitedQueue(10, clock=clock, call=called.append, settle_seconds=1)
+    queue.add("a")
     await clock.advance(0.9)
     assert called == []
-    turns.set_rate(0)
+    queue.set_rate(0)
     await clock.advance(1)
     assert called == []
 

@@ -21,12 +21,12 @@ from steersman.controllers.persistentvolume.matching import best_volume, default
 from steersman.controllers.persistentvolume.plan import (
     AssignClass,
     Bind,
-    Broken,
-    InPhase,
-    LookAtClaim,
+    EnqueueClaim,
+    InconsistentBinding,
     Lost,
     Mismatch,
     Provision,
+    SetPhase,
     Unbind,
     Wait,
     plan_claim,
@@ -129,7 +129,11 @@ def test_default_class_is_the_newest():
         (claim(volume_="v"), [volume()], Bind),
         (claim(volume_="v"), [], Wait),
         (claim(volume_="v"), [volume(ref=ref(name="other"))], Wait),
-        (claim(volume_="v", annotations={BOUND_BY_CONTROLLER: "yes"}), [volume(ref=ref(name="other"))], Broken),
+        (
+            claim(volume_="v", annotations={BOUND_BY_CONTROLLER: "yes"}),
+            [volume(ref=ref(name="other"))],
+            InconsistentBinding,
+        ),
         (claim(annotations=DONE), [], Lost),
         (claim(volume_="v", annotations=DONE), [], Lost),
         (claim(volume_="v", annotations=DONE), [volume(ref=ref("2"))], Lost),
@@ -167,19 +171,19 @@ def test_migrated_provisioners_use_csi_driver_names():
 @pytest.mark.parametrize(
     ("obj", "of", "expected"),
     [
-        (volume(), None, InPhase("Available")),
-        (volume(ref=ref("")), None, InPhase("Available")),
-        (volume(ref=ref()), None, InPhase("Released", reclaim=True)),
-        (volume(ref=ref(), phase="Failed"), None, InPhase(None, reclaim=True)),
-        (volume(ref=ref()), claim(), LookAtClaim()),
-        (volume(ref=ref()), claim(volume_="v"), InPhase("Bound")),
+        (volume(), None, SetPhase("Available")),
+        (volume(ref=ref("")), None, SetPhase("Available")),
+        (volume(ref=ref()), None, SetPhase("Released", reclaim=True)),
+        (volume(ref=ref(), phase="Failed"), None, SetPhase(None, reclaim=True)),
+        (volume(ref=ref()), claim(), EnqueueClaim()),
+        (volume(ref=ref()), claim(volume_="v"), SetPhase("Bound")),
         (volume(ref=ref()), claim(volume_="other"), Unbind()),
         (
             volume(
                 ref=ref(), annotations={"pv.kubernetes.io/provisioned-by": "x"}, persistentVolumeReclaimPolicy="Delete"
             ),
             claim(volume_="other"),
-            InPhase("Released", reclaim=True),
+            SetPhase("Released", reclaim=True),
         ),
     ],
 )

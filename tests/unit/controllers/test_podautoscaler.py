@@ -24,7 +24,7 @@ from steersman.controllers.podautoscaler.replicas import (
 from steersman.controllers.podautoscaler.scaling import (
     History,
     Limits,
-    Moment,
+    TimestampedValue,
     normalize,
     normalize_with_behavior,
 )
@@ -146,7 +146,7 @@ def test_replicas_by_share():
 
 
 def normalized(current, expected, *recent, least=1, most=10):
-    history = History([Moment(at, value) for at, value in recent])
+    history = History([TimestampedValue(at, value) for at, value in recent])
     return normalize(history, current, expected, Limits(least, most), window_seconds=300, now=1000)
 
 
@@ -195,7 +195,7 @@ UP, DOWN = rules(("Pods", 4), ("Percent", 100)), rules(("Percent", 100))
     ],
 )
 def test_replicas_with_behavior(up, down, current, expected, replicas, able, limited):
-    history = History([Moment(950, 4)])
+    history = History([TimestampedValue(950, 4)])
     result = normalize_with_behavior(
         history, current, expected, Limits(1, 20), behavior(scaleUp=up, scaleDown=down), window_seconds=300, now=1000
     )
@@ -211,7 +211,7 @@ def test_policies_count_what_their_period_has_seen():
     result = normalize_with_behavior(history, 6, 20, Limits(1, 20), both, window_seconds=0, now=1050)
     assert result.replicas == 10
     history.scaled(6, 5, both, now=1060)
-    assert (history.ups, history.downs) == ([Moment(980, 3)], [Moment(1060, 1)])
+    assert (history.ups, history.downs) == ([TimestampedValue(980, 3)], [TimestampedValue(1060, 1)])
 
 
 class FakeAPI:

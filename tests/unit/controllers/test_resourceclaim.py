@@ -8,7 +8,7 @@ from steersman.client.errors import RequestFailed
 from steersman.controllers.resourceclaim.controller import build
 from steersman.controllers.resourceclaim.plan import (
     FINALIZER,
-    Missing,
+    MissingClaim,
     already_made,
     freed,
     from_template,
@@ -28,10 +28,10 @@ DEVICES = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName":
 FROM_TEMPLATE = {"name": "dev", "resourceClaimTemplateName": "t"}
 
 
-def pod(*, node="", phase="Pending", claim_names=None, name="p", entry=FROM_TEMPLATE, **metadata):
+def pod(*, node="", phase="Pending", created_claim=None, name="p", entry=FROM_TEMPLATE, **metadata):
     rows = (
-        [{"name": "dev", **({"resourceClaimName": claim_names} if claim_names else {})}]
-        if claim_names is not None
+        [{"name": "dev", **({"resourceClaimName": created_claim} if created_claim else {})}]
+        if created_claim is not None
         else []
     )
     body = {
@@ -67,11 +67,11 @@ def test_is_done(obj, done):
 @pytest.mark.parametrize(
     ("obj", "present", "expected"),
     [
-        (pod(), None, [Missing("dev", "t")]),
-        (pod(claim_names="c"), None, [Missing("dev", "t")]),
-        (pod(claim_names="c"), claim(), []),
-        (pod(claim_names="c"), claim(owner="2"), [Missing("dev", "t")]),
-        (pod(claim_names=""), None, []),
+        (pod(), None, [MissingClaim("dev", "t")]),
+        (pod(created_claim="c"), None, [MissingClaim("dev", "t")]),
+        (pod(created_claim="c"), claim(), []),
+        (pod(created_claim="c"), claim(owner="2"), [MissingClaim("dev", "t")]),
+        (pod(created_claim=""), None, []),
         (pod(entry={"name": "dev", "resourceClaimName": "mine"}), None, []),
     ],
 )
@@ -81,21 +81,21 @@ def test_missing_claims_are_created_once(obj, present, expected):
 
 def test_from_template_builds_a_claim_and_already_made_finds_it():
     body = {"spec": {"metadata": {"labels": {"a": "1"}, "annotations": {"b": "2"}}, "spec": DEVICES}}
-    claim_names = from_template(pod(), "dev", msgspec.convert(body, ResourceClaimTemplate))
-    assert claim_names.metadata.generateName == "p-dev-"
-    assert claim_names.metadata.annotations == {"b": "2", "resource.kubernetes.io/pod-claim-name": "dev"}
-    assert already_made(pod(), "dev", [claim_names]) is claim_names
-    assert already_made(pod(uid="2"), "dev", [claim_names]) is None
+    created_claim = from_template(pod(), "dev", msgspec.convert(body, ResourceClaimTemplate))
+    assert created_claim.metadata.generateName == "p-dev-"
+    assert created_claim.metadata.annotations == {"b": "2", "resource.kubernetes.io/pod-claim-name": "dev"}
+    assert already_made(pod(), "dev", [created_claim]) is created_claim
+    assert already_made(pod(uid="2"), "dev", [created_claim]) is None
 
 
 def test_long_names_are_truncated_in_proportion():
     template = msgspec.convert({"spec": {"spec": {}}}, ResourceClaimTemplate)
-    claim_names = from_template(pod(name="p" * 60), "d" * 60, template)
-    assert claim_names.metadata.generateName == f"{'p' * 28}-{'d' * 28}-"
+    created_claim = from_template(pod(name="p" * 60), "d" * 60, template)
+    assert created_claim.metadata.generateName == f"{'p' * 28}-{'d' * 28}-"
 
 
 def test_status_patch_keeps_existing_claims():
-    rows = status_patch(pod(claim_names="old"), {"more": "new"})["status"]["resourceClaimStatuses"]
+    rows = status_patch(pod(created_claim="old"), {"more": "new"})["status"]["resourceClaimStatuses"]
     assert rows == [{"name": "dev", "resourceClaimName": "old"}, {"name": "more", "resourceClaimName": "new"}]
 
 
@@ -166,10 +166,10 @@ async def test_pod_waits_for_its_template(cluster, pod_spec):
 async def test_reservation_is_removed_with_its_pod(cluster, pod_spec):
     await cluster.start(build)
     entry = {"name": "dev", "resourceClaimName": "c"}
-    claim_names = await cluster.make(
+    created_pod = await cluster.make(
         "v1", "Pod", "p", namespace="default", spec={**pod_spec, "resourceClaims": [entry]}
     )
-    consumer = {"resource": "pods", "name": "p", "uid": claim_names["metadata"]["uid"]}
+    consumer = {"resource": "pods", "name": "p", "uid": created_pod["metadata"]["uid"]}
     result = {"request": "r", "driver": "d.example.com", "pool": "p", "device": "x"}
     status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": [consumer]}
     metadata = {"finalizers": [FINALIZER]}
@@ -228,8 +228,8 @@ async def test_finished_pod_loses_claims_missing_in_its_status(cluster, pod_spec
 
 async def test_finished_pod_loses_its_extended_resource_claim(cluster, pod_spec):
     await cluster.start(build)
-    claim_names = await cluster.make("v1", "Pod", "p", namespace="default", spec=pod_spec)
-    uid = claim_names["metadata"]["uid"]
+    created_pod = await cluster.make("v1", "Pod", "p", namespace="default", spec=pod_spec)
+    uid = created_pod["metadata"]["uid"]
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid, "controller": True}
     metadata = {"finalizers": [FINALIZER], "ownerReferences": [owner]}
     result = {"request": "r", "driver": "d.example.com", "pool": "p", "device": "x"}

@@ -5,7 +5,7 @@ from lightkube.models.core_v1 import PersistentVolume, Pod, SELinuxOptions
 from steersman.controllers.selinuxwarning.controller import build
 from steersman.controllers.selinuxwarning.plan import (
     Conflict,
-    Mounted,
+    MountedClaim,
     Use,
     Uses,
     differ,
@@ -87,7 +87,7 @@ def test_unspecified_label_parts_never_differ(one, other, different):
     ],
 )
 def test_mounted_has_the_labels_of_mounting_containers(obj, labels):
-    assert mounted(obj) == {"c": Mounted("v", labels)}
+    assert mounted(obj) == {"c": MountedClaim("v", labels)}
 
 
 @pytest.mark.parametrize("mounts", [[], [{"name": "x", "mountPath": "/x"}]])

@@ -18,7 +18,7 @@ from steersman.controllers.statefulset.plan import (
     DeletePod,
     MakeClaim,
     MakePod,
-    World,
+    ObservedState,
     max_unavailable,
     plan,
 )
@@ -62,7 +62,7 @@ def claim(name, *owners, deleted=False):
 def see(of, *pods, claims=(), current="new"):
     template = of.spec.template
     claims = {name_of(claim): claim for claim in claims}
-    return World(of, pods, claims, current=(current, template), update=("new", template), now=NOW)
+    return ObservedState(of, pods, claims, current=(current, template), update=("new", template), now=NOW)
 
 
 def summary(actions):
@@ -159,7 +159,7 @@ def test_plan_deletes_condemned_pods_from_the_highest(of, pods, actions):
     assert summary(plan(see(of, *pods))) == actions
 
 
-OLD = {"made": "old"}
+OLD = {"revision": "old"}
 
 
 @pytest.mark.parametrize(

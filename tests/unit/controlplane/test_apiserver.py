@@ -5,6 +5,7 @@ import ssl
 
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.listening import connected_to
 
 from steersman.asynckit.clock import RealClock
@@ -23,7 +24,7 @@ async def get(server: APIServer, path: str, *, with_certificate: bool = True) ->
     host, _, port = server.url.removeprefix("https://").rpartition(":")
     async with connected_to(host, int(port), tls=context) as (reader, writer):
         writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
-        return await asyncio.wait_for(reader.read(), 10)
+        return await asyncio.wait_for(reader.read(), HANG_SECONDS)
 
 
 async def test_admin_of_the_kubeconfig_is_allowed_everything(tmp_path):

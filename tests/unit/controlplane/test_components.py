@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from lightkube.models.core_v1 import Node, Pod
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.client.client import Client
 from steersman.client.connecting import connect
@@ -25,7 +26,10 @@ from steersman.scheduler.options import set_up
 async def until(client: Client, what: Any, name: str, holds: Any, namespace: str | None = None) -> Any:
     """Return the object once it satisfies the condition, by watch."""
     selector = f"metadata.name={name}"
-    async with asyncio.timeout(30), client.watch(what, namespace=namespace, field_selector=selector) as events:
+    async with (
+        asyncio.timeout(HANG_SECONDS),
+        client.watch(what, namespace=namespace, field_selector=selector) as events,
+    ):
         async for event in events:
             if event.type != "BOOKMARK" and holds(event.object):
                 return event.object

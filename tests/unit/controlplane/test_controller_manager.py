@@ -6,16 +6,19 @@ import asyncio
 import socket
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
+from steersman.asynckit.clock import RealClock
 from steersman.client import tree
 from steersman.client.connecting import connect
 from steersman.client.errors import NotFound
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controlplane import controller_manager
 from steersman.controlplane.apiserver import APIServer
-from steersman.controlplane.controller_manager import run_controller_manager
+from steersman.controlplane.controller_manager import run_component, run_controller_manager
 from steersman.controlplane.options import APIServerOptions
-from steersman.controlplane.process import Reasons
+from steersman.controlplane.process import StopReasons
+from steersman.runtime.manager import LeadershipLost
 
 LEASE = tree("coordination.k8s.io/v1", "Lease")
 
@@ -30,22 +33,23 @@ async def server(tmp_path):
 @pytest.fixture
 def reasons(monkeypatch):
     """To stop it, instead of signals."""
-    new_reasons = Reasons()
+    new_reasons = StopReasons()
     new_reasons.listen = lambda: None
-    monkeypatch.setattr(controller_manager, "Reasons", lambda: new_reasons)
+    monkeypatch.setattr(controller_manager, "StopReasons", lambda: new_reasons)
     return new_reasons
 
 
 async def seen(read):
     """Return the result of ``read`` once it has one."""
-    while True:
-        try:
-            result = await read()
-        except NotFound:
-            result = None
-        if result:
-            return result
-        await asyncio.wait([asyncio.ensure_future(asyncio.Event().wait())], timeout=0.02)
+    async with asyncio.timeout(HANG_SECONDS):
+        while True:
+            try:
+                result = await read()
+            except NotFound:
+                result = None
+            if result:
+                return result
+            await RealClock().sleep(0.02)
 
 
 @pytest.fixture
@@ -113,7 +117,33 @@ async def test_process_contends_again_when_the_lease_is_lost_with_leader_elect_r
     assert (await seen(led_again))["spec"]["leaseTransitions"] >= 1
     reasons.give("enough")
     assert await running == 0
-    assert not (await holder(client))["spec"].get("holderIdentity")
+
+
+class LosingManager:
+    """A manager that loses its lease while it stops."""
+
+    def __init__(self):
+        self.started, self._stopping = asyncio.Event(), asyncio.Event()
+
+    async def run(self):
+        self.started.set()
+        await self._stopping.wait()
+        raise LeadershipLost("leaderelection lost")
+
+    def stop(self):
+        self._stopping.set()
+
+
+async def test_lease_lost_while_the_process_stops_is_no_error(reasons):
+    manager = LosingManager()
+
+    async def make(stack):
+        return manager
+
+    running = asyncio.create_task(run_component(make, parent_pipe=None))
+    await manager.started.wait()
+    reasons.give("enough")
+    assert await running == 0
 
 
 async def test_controller_manager_creates_a_candidate_with_coordinated_election(start, client, reasons):

@@ -4,6 +4,7 @@ import asyncio
 
 import msgspec
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.apimachinery.errors import StatusError
 from steersman.controlplane.definitions import LoopbackDefinitionWriter
@@ -28,7 +29,7 @@ async def test_status_is_owned_by_the_server():
         body = {"metadata": {"name": "shirts.example.com"}, "spec": spec}
         await server.request("POST", PATH, body=msgspec.json.encode(body))
         await server.core._custom.synced.wait()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_SECONDS):
             while len(owners := owners_of((await server.request("GET", f"{PATH}/shirts.example.com")).json())) < 2:  # noqa: ASYNC110
                 await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
     assert ("kube-apiserver", "status") in owners

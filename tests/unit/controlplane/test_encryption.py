@@ -142,8 +142,9 @@ async def test_file_is_reloaded_when_it_changes(path):
     await clock.advance(RELOAD_INTERVAL_SECONDS)
     await changed.wait()
     await store.txn([Put(KEY, b"x")])
-    (family,) = await encryption.collect()
-    assert [(labels, value) for _, labels, value in family.samples] == [((("status", "success"),), 1)]
+    name = "apiserver_encryption_config_controller_automatic_reloads_total"
+    (family,) = [family for family in await encryption.collect() if family.name == name]
+    assert [(dict(labels)["status"], value) for _, labels, value in family.samples] == [("success", 1)]
     await store.close()
     await encryption.close()
 

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 from scripts.etcd_cluster import EtcdCluster
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane import etcd
@@ -15,9 +16,6 @@ from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.controlplane.storage_metrics import StorageMetrics
 from steersman.storage.store import Put
 from steersman.testing.inprocess import InProcessAPIServer
-
-#: Real seconds that a test waits for something before it fails.
-PATIENCE_SECONDS = 30
 
 
 async def test_keys_lie_below_the_prefix_of_the_flag(etcd_url):
@@ -106,7 +104,7 @@ async def test_overridden_resources_are_kept_and_served_from_clusters_of_their_o
                 listed = json.loads((await server.request("GET", path)).body)
                 assert [item["metadata"] for item in listed["items"]] == [created]
                 watch = f"{path}?watch=true&resourceVersion={int(created['resourceVersion']) - 1}&timeoutSeconds=60"
-                async with asyncio.timeout(PATIENCE_SECONDS), server.open("GET", watch) as exchange:
+                async with asyncio.timeout(HANG_SECONDS), server.open("GET", watch) as exchange:
                     async for chunk in exchange:
                         assert json.loads(chunk)["object"]["metadata"] == created
                         break

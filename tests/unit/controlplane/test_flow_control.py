@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.apiserver.server.loopback import Answer
 from steersman.asynckit.clock import FakeClock
@@ -26,7 +27,7 @@ async def dangling(server, name: str) -> dict:
 
 
 async def until(server, name: str, status: str) -> dict:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         while (result := await dangling(server, name)).get("status") != status:  # noqa: ASYNC110 — the server's loop
             await asyncio.sleep(0.005)  # noqa: TID251
     return result

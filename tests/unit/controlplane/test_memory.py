@@ -4,6 +4,7 @@ import asyncio
 import ctypes
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.controlplane import memory
@@ -41,7 +42,7 @@ async def running():
     async def checks(number):
         for _ in range(number):
             await clock.advance(CHECK_SECONDS)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(HANG_SECONDS):
                 while not clock.waiting:  # noqa: ASYNC110 — the trim runs in a thread
                     await asyncio.sleep(0.001)  # noqa: TID251
 

@@ -4,6 +4,8 @@ import asyncio
 import os
 import signal
 
+from tests.busy_machine import HANG_SECONDS
+
 from steersman.controlplane.options import OptionError
 from steersman.controlplane.process import EXIT_REFUSED, run_until_stopped
 
@@ -38,7 +40,7 @@ async def test_signal_stops_and_waits_for_the_drain():
     os.kill(os.getpid(), signal.SIGTERM)
     await settle()
     running.drained.set()
-    assert await asyncio.wait_for(task, 10) == 0
+    assert await asyncio.wait_for(task, HANG_SECONDS) == 0
     assert running.stops == [None]
 
 
@@ -49,7 +51,7 @@ async def test_second_signal_stops_at_once():
     for number in (signal.SIGINT, signal.SIGINT):
         os.kill(os.getpid(), number)
         await settle()
-    assert await asyncio.wait_for(task, 10) == 0
+    assert await asyncio.wait_for(task, HANG_SECONDS) == 0
     assert running.stops == [None, 0]
 
 
@@ -60,7 +62,7 @@ async def test_end_of_the_parent_stops():
     task = asyncio.create_task(run_until_stopped(starter(running), parent_pipe=reader))
     await settle()
     os.close(writer)
-    assert await asyncio.wait_for(task, 10) == 0
+    assert await asyncio.wait_for(task, HANG_SECONDS) == 0
     assert running.stops == [None]
     os.close(reader)
 
@@ -73,7 +75,7 @@ async def test_signal_during_the_start_ends_it():
     task = asyncio.create_task(run_until_stopped(start))
     await settle()
     os.kill(os.getpid(), signal.SIGTERM)
-    assert await asyncio.wait_for(task, 10) == 0
+    assert await asyncio.wait_for(task, HANG_SECONDS) == 0
 
 
 async def test_invalid_options_are_reported_in_one_line(capsys):

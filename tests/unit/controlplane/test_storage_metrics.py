@@ -16,6 +16,26 @@ async def test_storage_metrics_have_bytes_and_objects():
     assert values["apiserver_storage_size_bytes", "etcd-0"] > 0
 
 
+async def test_watch_caches_count_their_events_fills_and_reads():
+    async with InProcessAPIServer() as server:
+        path = "/api/v1/namespaces/default/configmaps"
+        await server.request("GET", path)
+        await server.request("POST", path, body=b'{"metadata":{"name":"a"}}')
+        metrics = StorageMetrics(server.store, server.core.resources.registry)
+        values = {
+            (family.name, *labels[2:]): number
+            for family in await metrics.collect()
+            for _, labels, number in family.samples
+            if ("resource", "configmaps") in labels
+        }
+    assert values["apiserver_storage_events_received_total",] == 1
+    assert values["apiserver_watch_cache_events_received_total",] == 1
+    assert values["apiserver_watch_cache_events_dispatched_total",] == 1
+    assert values["apiserver_watch_cache_initializations_total",] == 1
+    assert values["apiserver_watch_cache_resource_version",] == server.store.revision
+    assert values["apiserver_resource_size_estimate_bytes",] > 100
+
+
 async def test_cache_bytes_count_objects_and_recent_changes():
     async with InProcessAPIServer() as server:
         metrics = StorageMetrics(server.store, server.core.resources.registry)

@@ -7,6 +7,7 @@ import ssl
 from datetime import timedelta
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.controlplane.certificates import make_ca, make_server
@@ -14,8 +15,6 @@ from steersman.grpc.channel import Channel, Target
 from steersman.grpc.errors import Code, RpcError
 
 grpc = pytest.importorskip("grpc", reason="the dev extra is not installed")
-
-PATIENCE_SECONDS = 30.0
 
 
 class Service:
@@ -81,7 +80,7 @@ async def channel(port):
     await channel.close()
 
 
-async def call(channel, method, request=b"", *, seconds=PATIENCE_SECONDS):
+async def call(channel, method, request=b"", *, seconds=HANG_SECONDS):
     return await channel.unary(f"/test/{method}", request, timeout_seconds=seconds)
 
 
@@ -116,7 +115,7 @@ async def test_cancelled_caller_cancels_the_call_at_the_server(channel, service)
     task = asyncio.ensure_future(call(channel, "hang"))
     await service.waiting.wait()
     task.cancel()
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(HANG_SECONDS):
         await service.cancelled.wait()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -135,7 +134,7 @@ async def test_deadline_ends_a_call(port, service):
 
 
 async def test_stream_carries_messages_both_ways_until_the_server_ends_it(channel):
-    stream = await channel.open_stream("/test/double", b"0", timeout_seconds=PATIENCE_SECONDS)
+    stream = await channel.open_stream("/test/double", b"0", timeout_seconds=HANG_SECONDS)
     received = []
     for number in range(1, 50):
         received += [await stream.read(), await stream.read()]
@@ -148,14 +147,14 @@ async def test_stream_carries_messages_both_ways_until_the_server_ends_it(channe
 
 async def test_stream_delivers_messages_that_are_larger_than_its_window(channel):
     large = bytes(range(256)) * 40_000
-    stream = await channel.open_stream("/test/double", large, timeout_seconds=PATIENCE_SECONDS)
+    stream = await channel.open_stream("/test/double", large, timeout_seconds=HANG_SECONDS)
     assert await call(channel, "echo", b"beside") == b"beside"
     assert [await stream.read(), await stream.read()] == [large, large]
     stream.cancel()
 
 
 async def test_cancelled_stream_ends_its_reader(channel):
-    stream = await channel.open_stream("/test/double", b"0", timeout_seconds=PATIENCE_SECONDS)
+    stream = await channel.open_stream("/test/double", b"0", timeout_seconds=HANG_SECONDS)
     assert [await stream.read(), await stream.read()] == [b"0", b"0"]
     reading = asyncio.ensure_future(stream.read())
     await call(channel, "echo")
@@ -197,7 +196,7 @@ async def test_server_that_stops_fails_its_calls_and_one_that_returns_is_used_ag
     assert not raised.value.is_unsent
     server, _ = await serve(service, address)
     refused = []
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(HANG_SECONDS):
         while True:
             try:
                 answer = await call(channel, "echo", b"again")

@@ -23,10 +23,13 @@ class Transport(asyncio.Transport):
 
     def __init__(self):
         super().__init__()
-        self.sent, self.is_closed = b"", False
+        self.sent, self.writes, self.is_closed = b"", 0, False
+        #: Ends the turn of the event loop for the connection.
+        self.flush = lambda: None
 
     def write(self, data):
         self.sent += data
+        self.writes += 1
 
     def close(self):
         self.is_closed = True
@@ -35,6 +38,7 @@ class Transport(asyncio.Transport):
 
     def frames(self):
         """Return kind, flags, stream and payload of the frames since the last call."""
+        self.flush()
         data, self.sent = self.sent.removeprefix(frames.PREFACE), b""
         result = []
         while data:
@@ -52,6 +56,7 @@ class Peer:
         self.ends = []
         self.transport = Transport()
         self.connection = Connection(self.clock, self.ends.append)
+        self.transport.flush = self.connection._flush
         self.connection.connection_made(self.transport)
         self._encoder = Encoder()
 
@@ -304,3 +309,22 @@ async def test_frames_of_ended_calls_and_of_unknown_kinds_are_ignored(peer):
     other = peer.connection.start_unary(ECHO, b"")
     peer.send(peer.response(3, b"fine"))
     assert other.response.result() == b"fine"
+
+
+async def test_frames_of_one_turn_of_the_loop_are_written_at_once_at_its_end():
+    peer = Peer()
+    peer.transport.flush()
+    for _ in range(3):
+        peer.connection.start_unary(ECHO, b"x")
+    assert peer.transport.writes == 1
+    await peer.clock.advance(0)
+    assert peer.transport.writes == 2
+    assert [number for kind, _, number, _ in peer.transport.frames() if kind == frames.DATA] == [1, 3, 5]
+
+
+async def test_frames_of_the_last_turn_are_written_before_the_connection_is_closed():
+    peer = Peer()
+    peer.transport.flush()
+    peer.connection.close()
+    assert (peer.transport.is_closed, peer.transport.writes) == (True, 2)
+    assert peer.connection.ready.exception() is not None

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.listening import connected_to, listening
 
 from steersman.asynckit.clock import FakeClock, RealClock
@@ -113,7 +114,7 @@ async def test_lazy_server_is_created_on_the_first_connection():
         running = asyncio.create_task(server.run())
         await asyncio.wait([running], timeout=0)
         assert created == []
-        async with connected_to(*sock.getsockname()), asyncio.timeout(10):
+        async with connected_to(*sock.getsockname()), asyncio.timeout(HANG_SECONDS):
             await server._requested.wait()
             while not created:
                 await asyncio.wait([running], timeout=0.01)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.nodes.expansion import expand
@@ -417,7 +418,7 @@ class RunningPod:
         return self.life.status(self.made, host_ip="h", pod_ip="i")
 
     async def until(self, holds):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_SECONDS):
             while not holds(self.status()):
                 await self.changed.wait()
                 self.changed.clear()
@@ -548,23 +549,28 @@ async def test_config_error_is_retried_until_the_pod_is_stopped(tmp_path, watch)
     living = RunningPod(pod(sh("exit 0")), context)
     status = await living.until(lambda status: "Creating" not in str(state(status)))
     assert state(status)["waiting"] == {"reason": "CreateContainerConfigError", "message": 'secret "s" not found'}
-    async with asyncio.timeout(3):
+    async with asyncio.timeout(HANG_SECONDS):
         await living.close()
 
 
 async def test_stop_runs_prestop_hook_then_sigterm_then_sigkill(begin, tmp_path):
     hook = {"preStop": {"exec": {"command": ["sh", "-c", "echo hook > hooked"]}}}
-    stubborn = sh("trap '' TERM; touch up; while true; do sleep 0.05; done", lifecycle=hook)
+    stubborn = sh("trap 'touch termed' TERM; touch up; while true; do sleep 0.05; done", lifecycle=hook)
     ready = {"exec": {"command": ["test", "-e", "up"]}, "periodSeconds": 1}
     living = begin(pod({**stubborn, "readinessProbe": ready}))
     await living.until(lambda status: status["containerStatuses"][0]["ready"])
-    await living.life.stop(0.3)
+    living.context.clock = clock = FakeClock()
+    stopping = asyncio.create_task(living.life.stop(30))
+    while not (tmp_path / "termed").exists():
+        await asyncio.wait([stopping], timeout=0.02)
+    await clock.advance(30)
+    await stopping
     assert state(living.status())["terminated"]["exitCode"] == 137
     assert (tmp_path / "hooked").read_text() == "hook\n"
 
 
 async def test_failing_liveness_probe_restarts_the_container(begin):
-    dead = {"exec": {"command": ["false"]}, "periodSeconds": 1, "failureThreshold": 1}
+    dead = {"exec": {"command": ["false"]}, "periodSeconds": 1, "timeoutSeconds": HANG_SECONDS, "failureThreshold": 1}
     living = begin(pod(sh("sleep 100", livenessProbe=dead)))
     status = await living.until(lambda status: status["containerStatuses"][0]["restartCount"] == 1)
     assert status["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 143
@@ -576,7 +582,12 @@ async def test_failing_liveness_probe_restarts_the_container(begin):
 
 @pytest.mark.parametrize(("policy", "phase", "restarts"), [("OnFailure", "Running", 1), ("Never", "Succeeded", 0)])
 async def test_restart_policy_counts_an_exit_caused_by_the_liveness_probe_as_failure(begin, policy, phase, restarts):
-    dead = {"exec": {"command": ["test", "!", "-e", "up"]}, "periodSeconds": 1, "failureThreshold": 1}
+    dead = {
+        "exec": {"command": ["test", "!", "-e", "up"]},
+        "periodSeconds": 1,
+        "timeoutSeconds": HANG_SECONDS,
+        "failureThreshold": 1,
+    }
     graceful = sh("trap 'exit 0' TERM; touch up; while true; do sleep 0.05; done", livenessProbe=dead)
     living = begin(pod(graceful, restartPolicy=policy))
     phases = []
@@ -592,7 +603,12 @@ async def test_restart_policy_counts_an_exit_caused_by_the_liveness_probe_as_fai
 
 
 async def test_failing_startup_probe_runs_the_prestop_hook_and_restarts_the_container(begin, tmp_path):
-    late = {"exec": {"command": ["sh", "-c", "echo not yet; exit 1"]}, "periodSeconds": 1, "failureThreshold": 1}
+    late = {
+        "exec": {"command": ["sh", "-c", "echo not yet; exit 1"]},
+        "periodSeconds": 1,
+        "timeoutSeconds": HANG_SECONDS,
+        "failureThreshold": 1,
+    }
     hook = {"preStop": {"exec": {"command": ["sh", "-c", "echo hook > hooked"]}}}
     living = begin(pod(sh("sleep 100", startupProbe=late, lifecycle=hook)))
     await living.until(lambda status: status["containerStatuses"][0]["restartCount"] == 1)

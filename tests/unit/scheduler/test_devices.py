@@ -9,7 +9,7 @@ from tests.unit.scheduler.devices import cel, claim, device_class, exactly, pod_
 from tests.unit.scheduler.world import World, node, pod
 
 from steersman.apimachinery.trees import Tree
-from steersman.scheduler.core import Failed, Placed
+from steersman.scheduler.core import AssumedPod, UnschedulablePod
 from steersman.scheduler.pod_info import PodInfo
 
 NO_HELP = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
@@ -19,16 +19,16 @@ def allocated_devices(obj: World, *claims: str) -> list[list[str]] | str:
     """Return the devices of each claim of a new pod, or the reason why it is unschedulable."""
     obj.add(pod_with_claims("p", *claims))
     result = obj.schedule_one()
-    if isinstance(result, Placed):
+    if isinstance(result, AssumedPod):
         return [[result.device for result in allocation.devices.results] for _, allocation in result.devices.allocate]
-    assert isinstance(result, Failed)
+    assert isinstance(result, UnschedulablePod)
     return result.message
 
 
 def allocation(obj: World, *claims: str) -> Any:
     obj.add(pod_with_claims("p", *claims))
     result = obj.schedule_one()
-    assert isinstance(result, Placed)
+    assert isinstance(result, AssumedPod)
     return result.devices.allocate[0][1]
 
 
@@ -39,7 +39,7 @@ def test_claim_is_allocated_the_first_free_device_of_the_node() -> None:
     new_world = world(slice_("s", "a", "b", node="n1"), claim("c"), nodes=3)
     new_world.add(pod_with_claims("p", "c"))
     result = new_world.schedule_one()
-    assert isinstance(result, Placed)
+    assert isinstance(result, AssumedPod)
     assert result.node == "n1"
     (written,) = [item for _, item in result.devices.allocate]
     assert [(result.request, result.device) for result in written.devices.results] == [("r", "a")]
@@ -57,7 +57,7 @@ def test_deallocated_devices_are_reused() -> None:
     new_world = world(slice_("s", "a"), claim("c0"), claim("c1"))
     new_world.add(pod_with_claims("p", "c0"))
     placed = new_world.schedule_one()
-    assert isinstance(placed, Placed)
+    assert isinstance(placed, AssumedPod)
     new_world.core.binding_failed(placed)
     new_world.core.queue.remove(placed.queued.pod.uid)
     assert allocated_devices(new_world, "c1") == [["a"]]
@@ -240,7 +240,7 @@ def test_node_selectors_of_slices_and_devices_restrict_nodes() -> None:
     new_world.core.set_node(node("far", labels={"rack": "7"}))
     new_world.add(pod_with_claims("p", "c"))
     result = new_world.schedule_one()
-    assert isinstance(result, Placed)
+    assert isinstance(result, AssumedPod)
     assert result.node == "far"
     (term,) = result.devices.allocate[0][1].nodeSelector.nodeSelectorTerms
     assert term.matchExpressions[0].key == "rack"
@@ -326,7 +326,7 @@ def test_pod_is_gated_until_its_claims_exist() -> None:
     assert new_world.core.queue.counts()["gated"] == 1
     new_world.core.devices.put_claim(claim("c"))
     new_world.core.queue.recheck_gated()
-    assert isinstance(new_world.schedule_one(), Placed)
+    assert isinstance(new_world.schedule_one(), AssumedPod)
 
 
 def test_templated_claim_is_resolved_by_the_pod_status() -> None:
@@ -364,7 +364,7 @@ def test_claim_has_a_maximum_number_of_consumers() -> None:
     new_world = world(shared(255))
     new_world.add(pod_with_claims("p", "c"))
     result = new_world.schedule_one()
-    assert isinstance(result, Placed)
+    assert isinstance(result, AssumedPod)
     assert [item.metadata.name for item in result.devices.reserve] == ["c"]
 
 

@@ -11,7 +11,7 @@ from tests.unit.scheduler.devices import claim, device_class, pod_with_claims, s
 from tests.unit.scheduler.world import at, node, pod
 
 from steersman.apimachinery.trees import Tree
-from steersman.scheduler.core import Placed
+from steersman.scheduler.core import AssumedPod
 from steersman.scheduler.devices.extended import extended_claim_for, extended_resource_classes
 from steersman.scheduler.devices.readiness import BindingFailedError, is_overdue, is_ready
 from steersman.scheduler.pod_info import PodInfo
@@ -98,7 +98,7 @@ def test_extended_resource_is_allocated_from_devices() -> None:
     new_world = world(slice_("s", "a", "b", node="n0"), SERVED)
     new_world.add(pod_requesting(gpus=2))
     placed = new_world.schedule_one()
-    assert isinstance(placed, Placed)
+    assert isinstance(placed, AssumedPod)
     assert placed.devices.extended is not None
     extended, devices = placed.devices.extended
     assert extended.claim.metadata.generateName == "p-extended-resources-"
@@ -116,7 +116,7 @@ def test_device_plugin_resources_take_precedence_over_devices() -> None:
     new_world.core.set_node(node("n", allocatable={GPU: "1"}))
     new_world.add(pod_requesting())
     placed = new_world.schedule_one()
-    assert isinstance(placed, Placed)
+    assert isinstance(placed, AssumedPod)
     assert placed.devices.extended is None
     assert "1 Insufficient example.com/gpu" in new_world.schedule(pod_requesting("q"))
 
@@ -125,20 +125,20 @@ def test_pending_extended_devices_are_not_allocated_twice() -> None:
     new_world = world(slice_("s", "a"), SERVED, claim("c"))
     new_world.add(pod_requesting())
     placed = new_world.schedule_one()
-    assert isinstance(placed, Placed)
+    assert isinstance(placed, AssumedPod)
     assert "1 cannot allocate all claims" in new_world.schedule(pod_with_claims("q", "c"))
     new_world.core.binding_failed(placed)
     new_world.core.remove_deleted_pod(placed.queued.pod.uid)
     new_world.now = 400
     new_world.core.queue.flush_unschedulable(new_world.now)
-    assert isinstance(new_world.schedule_one(), Placed)
+    assert isinstance(new_world.schedule_one(), AssumedPod)
 
 
 def test_pending_extended_claim_holds_until_the_watch_delivers_it() -> None:
     new_world = world(slice_("s", "a"), SERVED)
     new_world.add(pod_requesting())
     placed = new_world.schedule_one()
-    assert isinstance(placed, Placed)
+    assert isinstance(placed, AssumedPod)
     assert placed.devices.extended is not None
     extended, devices = placed.devices.extended
     new_world.core.binding_succeeded(placed)
@@ -157,11 +157,11 @@ def test_pending_extended_claim_holds_during_the_write_when_the_pod_is_deleted()
     new_world = world(slice_("s", "a"), SERVED, claim("c"))
     new_world.add(pod_requesting())
     placed = new_world.schedule_one()
-    assert isinstance(placed, Placed)
+    assert isinstance(placed, AssumedPod)
     new_world.core.remove_deleted_pod(placed.queued.pod.uid)
     assert "1 cannot allocate all claims" in new_world.schedule(pod_with_claims("q", "c"))
     new_world.core.binding_failed(placed)
-    assert isinstance(new_world.schedule_one(), Placed)
+    assert isinstance(new_world.schedule_one(), AssumedPod)
 
 
 def test_device_class_provides_its_implicit_extended_resource() -> None:
@@ -175,7 +175,7 @@ def test_new_device_class_requeues_unschedulable_pods() -> None:
     assert "1 Insufficient example.com/gpu" in new_world.fail(pod_requesting()).message
     new_world.now = 20
     new_world.core.set_device_class("gpu", SERVED)
-    assert isinstance(new_world.schedule_one(), Placed)
+    assert isinstance(new_world.schedule_one(), AssumedPod)
 
 
 def test_left_over_extended_claim_is_deleted_first() -> None:
@@ -245,5 +245,5 @@ def test_devices_with_binding_conditions_are_tried_last() -> None:
     new_world = world(slice_("a", slow), slice_("b", "quick"), claim("c"))
     new_world.add(pod_with_claims("p", "c"))
     placed = new_world.schedule_one()
-    assert isinstance(placed, Placed)
+    assert isinstance(placed, AssumedPod)
     assert [result.device for result in placed.devices.allocate[0][1].devices.results] == ["quick"]

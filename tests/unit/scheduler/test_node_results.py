@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.scheduler.world import World, near, node, pod, required
 
-from steersman.scheduler.core import Placed
+from steersman.scheduler.core import AssumedPod
 from steersman.scheduler.cycle import SchedulingCycle
 from steersman.scheduler.fit_error import FitError
 from steersman.scheduler.node_results import NodeResultCache
@@ -48,7 +48,7 @@ def _step(world: World, dice: Random, uids: list[str]) -> None:
             new_pod = pod("p", labels={"app": dice.choice("xy")}, **dice.choice(_SPECS))
             world.add(new_pod)
             result = world.schedule_one()
-            if not isinstance(result, Placed):
+            if not isinstance(result, AssumedPod):
                 return
             if dice.random() < 0.2:
                 world.core.binding_failed(result)

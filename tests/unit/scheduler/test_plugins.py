@@ -20,7 +20,7 @@ from tests.unit.scheduler.world import (
 )
 
 from steersman.apimachinery.selectors import parse_label_selector
-from steersman.scheduler.core import Placed
+from steersman.scheduler.core import AssumedPod
 
 
 def reasons(text: str) -> str:
@@ -272,7 +272,7 @@ def test_volume_binding_chooses_the_smallest_volume_for_an_unbound_claim() -> No
     )
     world.add(pod("p", volumes=mounting("data")))
     placed = world.schedule_one()
-    assert isinstance(placed, Placed)
+    assert isinstance(placed, AssumedPod)
     assert placed.node == "c"
     assert [result.metadata.name for _, result in placed.volumes.static] == ["fit"]
 
@@ -280,7 +280,7 @@ def test_volume_binding_chooses_the_smallest_volume_for_an_unbound_claim() -> No
 def test_volume_binding_reserves_a_volume_once() -> None:
     world = stored(waiting(volume("v", zone="y")), claim("more", storageClassName="slow"))
     world.add(pod("a", volumes=mounting("data")), pod("b", volumes=mounting("more")))
-    assert isinstance(world.schedule_one(), Placed)
+    assert isinstance(world.schedule_one(), AssumedPod)
     second = world.schedule_one()
     assert second is not None
     assert reasons(getattr(second, "message", "")) == "3 node(s) didn't find available persistent volumes to bind"
@@ -303,7 +303,7 @@ def test_volume_binding_keeps_the_selected_node_of_a_claim(selected: str, node_n
     world = stored(waiting(provisioner="example.com/disks"), new_claim)
     world.add(pod("p", volumes=mounting("data")))
     placed = world.schedule_one()
-    assert isinstance(placed, Placed)
+    assert isinstance(placed, AssumedPod)
     assert placed.node == node_name
 
 
@@ -327,7 +327,7 @@ def test_volume_binding_provisions_missing_volumes() -> None:
     world = waiting(provisioner="example.com/disks")
     world.add(pod("p", volumes=mounting("data")))
     placed = world.schedule_one()
-    assert isinstance(placed, Placed)
+    assert isinstance(placed, AssumedPod)
     assert [item.metadata.name for item in placed.volumes.provision] == ["data"]
 
 

@@ -9,7 +9,7 @@ from lightkube.models.policy_v1 import PodDisruptionBudget
 from tests.unit.scheduler.test_configuration import settings_with_args
 from tests.unit.scheduler.world import World, node, pod
 
-from steersman.scheduler.core import Failed
+from steersman.scheduler.core import UnschedulablePod
 
 
 def low(name: str, cpu: str = "1", *, priority: int = 0, started: str = "", **rest: Any) -> Any:
@@ -149,7 +149,7 @@ def test_nominated_node_is_reserved_from_lower_priority_pods() -> None:
     assert "1 Insufficient cpu" in world.fail(pod("middle", cpu="2", priority=50)).message
     world.now = 60
     result = world.schedule_one()
-    assert not isinstance(result, Failed)
+    assert not isinstance(result, UnschedulablePod)
     assert result is not None
     assert (result.queued.pod.name, result.node) == ("high", "a")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.unit.scheduler.world import World, claim, mounting, namespace, near, node, pod, required
 
 from steersman.apimachinery.trees import Tree
-from steersman.scheduler.core import Failed, Placed
+from steersman.scheduler.core import AssumedPod, UnschedulablePod
 from steersman.scheduler.pod_info import PodInfo
 from steersman.scheduler.queue import ClusterEvent, SchedulingQueue
 
@@ -136,7 +136,7 @@ def test_queue_never_loses_or_duplicates_a_pod(operations: list[tuple[str, int]]
 
 
 def fail_to_schedule(world: World, pending: Any) -> None:
-    assert isinstance(world.fail(pending), Failed)
+    assert isinstance(world.fail(pending), UnschedulablePod)
     assert world.schedule_one() is None
 
 
@@ -189,7 +189,7 @@ def test_affinity_hint_fires_when_an_assumed_pod_is_confirmed() -> None:
     fail_to_schedule(world, pod("p", affinity=required("podAffinity", near({"app": "x"}))))
     world.add(pod("new", labels={"app": "x"}))
     placed = world.schedule_one()
-    assert isinstance(placed, Placed)
+    assert isinstance(placed, AssumedPod)
     assert world.schedule_one() is None
     world.running("n", placed.queued.pod.pod)
     world.core.binding_succeeded(placed)
@@ -222,7 +222,7 @@ def test_affinity_hint_fires_on_namespace_label_changes() -> None:
     fail_to_schedule(world, pod("p", affinity=required("podAffinity", term)))
     world.core.cluster.namespaces["other"] = {"team": "t"}
     world.core.on_cluster_event(ClusterEvent.NAMESPACE)
-    assert isinstance(world.schedule_one(), Placed)
+    assert isinstance(world.schedule_one(), AssumedPod)
 
 
 @pytest.mark.parametrize(("cpu", "expected"), [("500m", True), ("1500m", False)])
@@ -254,7 +254,7 @@ def test_node_deletion_requeues_spread_pods() -> None:
     fail_to_schedule(world, pod("p", cpu="1", labels={"app": "x"}, topologySpreadConstraints=[_SPREAD]))
     world.core.remove_node("b")
     result = world.schedule_one()
-    assert isinstance(result, Placed)
+    assert isinstance(result, AssumedPod)
     assert result.node == "a"
 
 

@@ -12,7 +12,7 @@ from lightkube.models.storage_v1 import StorageClass
 
 from steersman.apimachinery.trees import Tree
 from steersman.scheduler.configuration.settings import Settings
-from steersman.scheduler.core import Failed, Placed, SchedulerCore
+from steersman.scheduler.core import AssumedPod, SchedulerCore, UnschedulablePod
 from steersman.scheduler.pod_info import PodInfo
 
 _uids = itertools.count(1)
@@ -68,7 +68,7 @@ class World:
         for pod in pods:
             self.core.set_pending_pod(PodInfo(pod))
 
-    def schedule_one(self) -> Placed | Failed | None:
+    def schedule_one(self) -> AssumedPod | UnschedulablePod | None:
         return self.core.schedule_one(self.budgets)
 
     def schedule(self, pod: Pod) -> str:
@@ -76,15 +76,15 @@ class World:
         self.add(pod)
         result = self.schedule_one()
         assert result is not None
-        if isinstance(result, Placed):
+        if isinstance(result, AssumedPod):
             self.core.binding_succeeded(result)
             return result.node
         return result.message
 
-    def fail(self, pod: Pod) -> Failed:
+    def fail(self, pod: Pod) -> UnschedulablePod:
         self.add(pod)
         result = self.schedule_one()
-        assert isinstance(result, Failed)
+        assert isinstance(result, UnschedulablePod)
         return result
 
 

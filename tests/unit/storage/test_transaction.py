@@ -4,7 +4,7 @@ import pytest
 
 from steersman.storage import transaction
 from steersman.storage.store import Check, Delete, KeyValue, Put
-from steersman.storage.transaction import UnmetError, changes_of
+from steersman.storage.transaction import CheckFailedError, changes_of
 
 PRESENT = {"/a": KeyValue("/a", b"1", 3, 5)}
 
@@ -18,7 +18,7 @@ def test_changes_of_omits_operations_without_effect():
     "op", [Put("/a", b"", 0), Put("/a", b"", 4), Put("/b", b"", 5), Delete("/a", 4), Delete("/b", 1), Check("/a", 0)]
 )
 def test_changes_of_names_the_failed_expectation(op):
-    with pytest.raises(UnmetError) as caught:
+    with pytest.raises(CheckFailedError) as caught:
         changes_of([Put("/c", b""), op], PRESENT)
     assert caught.value.key == op.key
 

@@ -8,6 +8,7 @@ import sys
 import urllib.request
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.testing.cluster import ControlPlane, ControlPlaneError
 
@@ -15,7 +16,7 @@ from steersman.testing.cluster import ControlPlane, ControlPlaneError
 def get(cluster: ControlPlane, path: str) -> bytes:
     context = ssl.create_default_context(cafile=cluster.ca)
     request = urllib.request.Request(cluster.url + path, headers={"Authorization": f"Bearer {cluster.token}"})
-    with urllib.request.urlopen(request, context=context, timeout=10) as answer:
+    with urllib.request.urlopen(request, context=context, timeout=HANG_SECONDS) as answer:
         return answer.read()
 
 
@@ -66,7 +67,7 @@ def test_control_plane_ends_with_its_parent(tmp_path, monkeypatch):
     ) as parent:
         child = os.pidfd_open(int(parent.stdout.readline()))
         parent.kill()
-    ended, _, _ = select.select([child], [], [], 20)
+    ended, _, _ = select.select([child], [], [], HANG_SECONDS)
     os.close(child)
     assert ended
     assert list(tmp_path.iterdir()) == []

@@ -13,13 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.testing.forkserver import client
 from steersman.testing.forkserver.client import ForkServerError, ForkServerProcess
 from steersman.testing.forkserver.messages import MESSAGE_BYTES_MAX, MessageError, Started, connection_pair, send
 
 PROGRAM = str(Path(__file__).with_name("forkserver_program.py"))
-SECONDS = 30.0
 
 
 @pytest.fixture
@@ -53,25 +53,25 @@ def has_ended(pid: int) -> bool:
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([process], [], [], SECONDS)[0])
+        return bool(select.select([process], [], [], HANG_SECONDS)[0])
     finally:
         os.close(process)
 
 
 def test_child_receives_arguments_and_descriptors(server, pipe):
     child = server.start("write", {"text": "hello"}, descriptors=[pipe[1]])
-    assert child.wait(SECONDS) == 0
+    assert child.wait(HANG_SECONDS) == 0
     assert read_all(*pipe) == b"hello"
 
 
 def test_exit_code_of_the_target_is_reported(server, pipe):
     child = server.start("write", {"text": "", "code": 3}, descriptors=[pipe[1]])
-    assert child.wait(SECONDS) == 3
+    assert child.wait(HANG_SECONDS) == 3
 
 
 def test_exception_of_a_target_is_code_1_with_a_traceback(server, pipe):
     child = server.start("fail", {}, descriptors=[pipe[1]])
-    assert child.wait(SECONDS) == 1
+    assert child.wait(HANG_SECONDS) == 1
     assert b"ValueError: a planted failure" in read_all(*pipe)
 
 
@@ -86,7 +86,7 @@ def test_directory_of_a_killed_child_is_removed(server, pipe, tmp_path):
     assert os.read(pipe[0], 5) == b"ready"
     assert (directory / "file").exists()
     child.kill(signal.SIGKILL)
-    assert child.wait(SECONDS) == -signal.SIGKILL
+    assert child.wait(HANG_SECONDS) == -signal.SIGKILL
     assert not directory.exists()
 
 
@@ -96,10 +96,10 @@ def test_crash_of_a_child_leaves_the_others(server, pipe, tmp_path):
     two = server.start("wait", {"directory": str(tmp_path / "2")}, descriptors=[pipe[1]])
     assert os.read(pipe[0], 5) == b"ready"
     one.kill(signal.SIGSEGV)
-    assert one.wait(SECONDS) == -signal.SIGSEGV
+    assert one.wait(HANG_SECONDS) == -signal.SIGSEGV
     assert two.wait(0) is None
     two.kill()
-    assert two.wait(SECONDS) == -signal.SIGTERM
+    assert two.wait(HANG_SECONDS) == -signal.SIGTERM
 
 
 def test_child_ends_when_its_connection_closes(server, pipe, tmp_path):
@@ -123,7 +123,7 @@ def test_close_ends_server_and_children_and_removes_directories(server, pipe, tm
     assert has_ended(child.pid)
     assert not directory.exists()
     with pytest.raises(ForkServerError, match="has ended"):
-        child.wait(SECONDS)
+        child.wait(HANG_SECONDS)
     with pytest.raises(ForkServerError, match="has ended"):
         server.start("write", {})
 
@@ -133,7 +133,7 @@ def test_children_end_with_a_killed_server(server, pipe, tmp_path):
     assert os.read(pipe[0], 5) == b"ready"
     os.kill(server.pid, signal.SIGKILL)
     assert has_ended(child.pid)
-    assert child.end(SECONDS) == -signal.SIGKILL
+    assert child.end(HANG_SECONDS) == -signal.SIGKILL
 
 
 def test_everything_ends_with_a_killed_client(tmp_path):

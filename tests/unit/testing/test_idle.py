@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.testing.idle import IdleDetector, InlineExecutor, LoopError
@@ -28,7 +29,7 @@ async def test_wait_does_not_wait_for_blocked_tasks():
 
 async def test_several_waiters_do_not_wait_for_each_other():
     idle = IdleDetector()
-    await asyncio.gather(*(idle.wait(10) for _ in range(3)))
+    await asyncio.gather(*(idle.wait(HANG_SECONDS) for _ in range(3)))
 
 
 async def test_wait_waits_for_threads_of_the_default_executor():

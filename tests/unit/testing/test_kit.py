@@ -24,6 +24,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import tree
@@ -40,7 +41,6 @@ from steersman.testing.references import BadReference
 from steersman.testing.trace import PatternError
 from steersman.testing.waiting import WaitError
 
-SECONDS = 30.0
 BARE: dict[str, Any] = {"nodes": 0, "controllers": [], "scheduler": False}
 MAPS = tree("v1", "ConfigMap")
 CRD = """\
@@ -81,7 +81,7 @@ def request(cluster: Cluster, path: str, body: Any = None, method: str = "GET") 
     data = None if body is None else json.dumps(body).encode()
     new_request = urllib.request.Request(cluster.url + path, data, headers, method=method)
     context = ssl.create_default_context(cafile=str(cluster.ca))
-    with urllib.request.urlopen(new_request, context=context, timeout=SECONDS) as answer:
+    with urllib.request.urlopen(new_request, context=context, timeout=HANG_SECONDS) as answer:
         return json.load(answer)
 
 
@@ -100,7 +100,7 @@ def has_ended(pid: int) -> bool:
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([process], [], [], SECONDS)[0])
+        return bool(select.select([process], [], [], HANG_SECONDS)[0])
     finally:
         os.close(process)
 
@@ -423,7 +423,7 @@ def wait_for_lines(operator, count):
 
 def test_operator_that_fails_is_an_error_with_its_output(shared):
     operator = shared.run_command(["sh", "-c", "echo a planted failure; exit 3"])
-    operator.wait(SECONDS)
+    operator.wait(HANG_SECONDS)
     with pytest.raises(OperatorError, match=r"ended with exit code 3 before it was stopped\na planted failure"):
         operator.check_running()
     assert operator.stop() == 3
@@ -432,7 +432,7 @@ def test_operator_that_fails_is_an_error_with_its_output(shared):
 
 def test_program_that_does_not_exist_is_an_error(shared):
     operator = shared.run_command(["/no/such/program"])
-    operator.wait(SECONDS)
+    operator.wait(HANG_SECONDS)
     with pytest.raises(OperatorError, match="/no/such/program: No such file or directory"):
         operator.check_running()
     operator.stop()
@@ -468,7 +468,7 @@ def test_report_has_events_output_and_nothing_of_a_stopped_cluster():
         }
         request(cluster, "/api/v1/namespaces/default/events", event, "POST")
         operator = cluster.run_command(["echo", "hello"])
-        assert operator.wait(SECONDS) == 0
+        assert operator.wait(HANG_SECONDS) == 0
         sections = dict(sections_of(cluster))
     assert "Warning  Planted  default/Pod/web  it broke" in sections["events of the cluster"]
     assert sections["output of echo hello"] == "hello\n"
@@ -647,5 +647,5 @@ def test_events_of_stale_watches_are_late_for_clients_of_other_processes():
         cluster.clock.advance(29)
         assert operator.exit_code is None
         cluster.clock.advance(2)
-        assert operator.wait(SECONDS) == 0
+        assert operator.wait(HANG_SECONDS) == 0
         assert operator.output == "ADDED\n"

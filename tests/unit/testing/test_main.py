@@ -11,6 +11,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 COMMAND = [sys.executable, "-m", "steersman.testing"]
 BARE = ["--nodes=0", "--controllers=", "--no-scheduler"]
@@ -34,7 +35,7 @@ def test_cluster_is_described_in_json_and_ends_with_standard_input_or_sigterm(en
             process.stdin.close()
         else:
             process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        assert process.wait(HANG_SECONDS) == 0
     assert not Path(facts["kubeconfig"]).exists()
     assert is_gone(facts["pid"])
 

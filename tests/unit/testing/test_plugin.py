@@ -146,11 +146,11 @@ def test_crashed_cluster_fails_its_test_only_and_reports_show_operators(pytester
 
         def test_failed_operator(cluster):
             operator = cluster.run_command(["sh", "-c", "echo planted output; exit 4"])
-            operator.wait(30)
+            operator.wait(120)
 
         def test_failed(cluster):
             operator = cluster.run_command(["echo", "planted output"])
-            operator.wait(30)
+            operator.wait(120)
             raise AssertionError("planted failure")
         """
     )

@@ -99,11 +99,11 @@ async def test_heartbeats_are_all_sent_when_another_client_watches_them():
                     leases.append(event.object)  # noqa: PERF401 — the watch does not end
 
         following = asyncio.create_task(follow())
-        await cluster.clock.advance(hours=1)
+        await cluster.clock.advance(minutes=25)  # a server ends watches after half an hour or later
         following.cancel()
         times = [datetime.fromisoformat(lease["spec"]["renewTime"]) for lease in leases]
         assert max(later - time for time, later in pairwise(times)) < timedelta(seconds=50)
-        assert len(times) > 60
+        assert len(times) > 30
 
 
 async def test_node_that_is_cut_off_becomes_unknown_although_nothing_else_happens():

@@ -53,13 +53,13 @@ class Creation:
         self._fields_of_outlines: Final = BoundedCache[Node](bytes_max=_FIELDS_BYTES, name="fields of new objects")
         self._doorkeeper: Final = Doorkeeper()
 
-    def fields_of(self, new: Tree, known_spec: object = None) -> Node:
+    def fields_of(self, new: Tree, cached_spec: object = None) -> Node:
         """Return the fields that the creator of ``new`` owns. Raises UnkeyedItemError.
 
-        ``known_spec`` represents the spec if it is already interned: one identity for equal specs. None:
+        ``cached_spec`` represents the spec if it is already interned: one identity for equal specs. None:
         unknown.
         """
-        outline = self._outline_of(new, known_spec)
+        outline = self._outline_of(new, cached_spec)
         if outline is None:
             return self._worked_out(new)
         fields = self._fields_of_outlines.get(outline)
@@ -72,15 +72,15 @@ class Creation:
     def _worked_out(self, new: Tree) -> Node:
         return creator_fields(new, self._struct, self._reset)
 
-    def _outline_of(self, new: Tree, known_spec: object) -> Outline | None:
+    def _outline_of(self, new: Tree, cached_spec: object) -> Outline | None:
         """Return the outline; None if the object should not be cached."""
         step, zero = self._shape.step, self._zero
         outline: list[Any] = [self]
         for name, value in new.items():
             if name in UNOWNED:
                 continue
-            if name == "spec" and known_spec is not None:
-                outline += (name, known_spec)
+            if name == "spec" and cached_spec is not None:
+                outline += (name, cached_spec)
                 continue
             part = step(name)[1]
             if name == "metadata" and isinstance(part, ObjectShape) and value.__class__ is dict:

@@ -59,11 +59,11 @@ def update(
 
 
 def own_new(
-    new: Tree, creation: Creation, *, manager: str, api_version: str, time: str, known_spec: object = None
+    new: Tree, creation: Creation, *, manager: str, api_version: str, time: str, cached_spec: object = None
 ) -> None:
     """Set the managedFields of a new object whose client sent none: its creator owns all fields."""
     try:
-        fields = creation.fields_of(new, known_spec)
+        fields = creation.fields_of(new, cached_spec)
     except UnkeyedItemError:
         return
     if fields:

@@ -49,6 +49,8 @@ _SIGNS: Final = {
     Operator.GREATER_THAN: ">",
     Operator.LESS_THAN: "<",
 }
+#: More requirements are tested by key: a client chooses their number, but hardly that of an object's labels.
+_TESTED_ONE_BY_ONE_MAX: Final = 8
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+")
 
 
@@ -157,6 +159,73 @@ def _compile(condition: Requirement) -> Test:
     return compare
 
 
+class _KeyTest:
+    """Conjunction of requirements of one key, in constant time."""
+
+    __slots__ = ("_forbidden", "_permitted", "_tests", "is_absent", "is_required")
+
+    def __init__(self) -> None:
+        #: The value is in ``_permitted`` unless that is None, not in ``_forbidden``, and passes ``_tests``.
+        self._permitted: frozenset[str] | None = None
+        self._forbidden: set[str] = set()
+        self._tests: dict[bool, tuple[int, Test]] = {}
+        self.is_absent = False
+        self.is_required = False
+
+    def add(self, condition: Requirement) -> None:
+        """Add a requirement of the key."""
+        operator, values = condition.operator, condition.values
+        if operator in (Operator.NOT_EQUALS, Operator.NOT_IN):
+            self._forbidden.update(values)
+        elif operator is Operator.DOES_NOT_EXIST:
+            self.is_absent = True
+        else:
+            self.is_required = True
+            if operator in (Operator.GREATER_THAN, Operator.LESS_THAN):
+                self._add_bound(condition)
+            elif operator is not Operator.EXISTS:
+                permitted = frozenset(values)
+                self._permitted = permitted if self._permitted is None else self._permitted & permitted
+
+    def _add_bound(self, condition: Requirement) -> None:
+        """Add a bound, unless there is a narrower one."""
+        is_lower = condition.operator is Operator.GREATER_THAN
+        bound = int(condition.values[0])
+        present = self._tests.get(is_lower)
+        if present is None or (bound > present[0] if is_lower else bound < present[0]):
+            self._tests[is_lower] = bound, _compile(condition)
+
+    def accepts(self, labels: Mapping[str, str], value: str) -> bool:
+        """Report whether labels in which the key has ``value`` satisfy the requirements."""
+        if self.is_absent or value in self._forbidden:
+            return False
+        if self._permitted is not None and value not in self._permitted:
+            return False
+        return all(test(labels) for _, test in self._tests.values())
+
+
+def _compile_all(requirements: Sequence[Requirement]) -> Test:
+    """Return the conjunction of many requirements; it takes as long as the labels are many."""
+    keys: dict[str, _KeyTest] = {}
+    for condition in requirements:
+        test = keys.get(condition.key)
+        if test is None:
+            test = keys[condition.key] = _KeyTest()
+        test.add(condition)
+    required = [key for key, test in keys.items() if test.is_required]
+
+    def matches(labels: Mapping[str, str]) -> bool:
+        if len(required) > len(labels) or not all(key in labels for key in required):
+            return False
+        for key, value in labels.items():
+            test = keys.get(key)
+            if test is not None and not test.accepts(labels, value):
+                return False
+        return True
+
+    return matches
+
+
 class LabelSelector:
     """Conjunction of requirements; an empty one matches everything."""
 
@@ -165,7 +234,11 @@ class LabelSelector:
     def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
         #: Sorted by key; requirements of one key in the given order.
         self.requirements: Final = tuple(sorted(requirements, key=lambda condition: condition.key))
-        self._tests: Final = tuple(_compile(condition) for condition in self.requirements)
+        self._tests: Final = (
+            tuple(_compile(condition) for condition in self.requirements)
+            if len(self.requirements) <= _TESTED_ONE_BY_ONE_MAX
+            else (_compile_all(self.requirements),)
+        )
 
     @property
     def is_empty(self) -> bool:

@@ -19,6 +19,7 @@ from steersman.apimachinery.selectors.labels import (
     requirement,
 )
 from steersman.apimachinery.text_cache import text_cache
+from steersman.apimachinery.workmeter import spend
 
 _TOKEN: Final = re.compile(r"[ \t\r\n]*(==|!=|[=!(),><]|[^ \t\r\n=!(),><]+)")
 _SYMBOLS: Final = frozenset({"==", "!=", "=", "!", "(", ")", ",", ">", "<"})
@@ -31,6 +32,8 @@ _OPERATORS: Final = {
     ">": Operator.GREATER_THAN,
     "<": Operator.LESS_THAN,
 }
+#: Work to parse a requirement, for the meter.
+_UNITS_PER_REQUIREMENT: Final = 16
 #: Token at the end of the text; no other token is empty.
 _END: Final = ""
 
@@ -60,6 +63,7 @@ class _Parser:
     def requirements(self) -> list[Requirement]:
         requirements: list[Requirement] = []
         while self._next() != _END:
+            spend(_UNITS_PER_REQUIREMENT)
             if not (_is_word(self._next()) or self._next() == "!"):
                 raise SelectorError(f"found '{self._next()}', expected: !, identifier, or 'end of string'")
             try:

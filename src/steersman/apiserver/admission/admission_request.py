@@ -8,6 +8,7 @@ from steersman.apimachinery.errors import StatusError, internal_error
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Operation
 from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
+from steersman.apiserver.workers import run_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,11 @@ async def objects_in_version(
     new, old = attributes.object, attributes.old_object
     own = attributes.served
     if own.converter is None:
-        return in_version(new, attributes, matched, find), in_version(old, attributes, matched, find)
+        is_large = attributes.ctx.is_large
+        return (
+            await run_step(in_version, is_large, new, attributes, matched, find),
+            await run_step(in_version, is_large, old, attributes, matched, find),
+        )
     served = find(matched.group, matched.version, matched.name)
     is_own_kind = kind_of(matched, attributes.subresource)["kind"] == matched.kind
     if served is None or served.converter is None or not is_own_kind:
@@ -55,13 +60,17 @@ async def in_request_version(tree: Tree, attributes: Attributes, served: ServedR
     """
     own = attributes.served
     if own.converter is None:
-        copy: Tree = copy_tree(tree)
-        return copy if served.to_storage is None else served.to_storage(copy)
+        return await run_step(_in_storage_version, attributes.ctx.is_large, tree, served)
     try:
         [converted] = await own.converter.trees([tree])
     except StatusError as error:
         raise internal_error(error.message) from None
     return copy_tree(converted)  # type: ignore[no-any-return]
+
+
+def _in_storage_version(tree: Tree, served: ServedResource) -> Tree:
+    copy: Tree = copy_tree(tree)
+    return copy if served.to_storage is None else served.to_storage(copy)
 
 
 def in_version(tree: Tree | None, attributes: Attributes, matched: Resource, find: FindServed) -> Tree | None:

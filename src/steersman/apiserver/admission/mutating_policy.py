@@ -16,7 +16,7 @@ from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.admission.validating_policy import Binding, PolicySources, variables_of
 from steersman.apiserver.admission.validating_policy_match import Matcher, is_exempt
 from steersman.apiserver.admission.validating_policy_params import ConfigurationError, collect, served_kind
-from steersman.apiserver.workers import with_allowance
+from steersman.apiserver.workers import run_step, with_allowance
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 from steersman.schema.resources import Resource  # noqa: TC001 — compiled named tuples load the types of their fields
@@ -158,11 +158,11 @@ class MutatingAdmissionPolicy(Plugin):
         """
         state, own = attributes.reinvocation, attributes.reinvocation.of_plugin(self.name)
         if state.is_reinvoke:
-            own.begin_second_run(attributes.object)
+            await run_step(own.begin_second_run, attributes.ctx.is_large, attributes.object)
         faults: list[_Fault] = []
         has_applied = False
         for invocation in invocations:
-            before = copy_tree(attributes.object)
+            before = await run_step(copy_tree, attributes.ctx.is_large, attributes.object)
             variables = await self._matching_variables(invocation, attributes, faults)
             if variables is None or (state.is_reinvoke and not own.is_due(invocation.key)):
                 continue
@@ -174,7 +174,7 @@ class MutatingAdmissionPolicy(Plugin):
         if has_applied:
             own.require_called()
             state.is_required = True
-        own.finish(attributes.object)
+        await run_step(own.finish, attributes.ctx.is_large, attributes.object)
         return faults
 
     async def _matching_variables(

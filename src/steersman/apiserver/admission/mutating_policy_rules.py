@@ -13,7 +13,7 @@ from steersman.apimachinery.managedfields.shapes import root_shape
 from steersman.apimachinery.managedfields.validate import faults_of, faults_text
 from steersman.apimachinery.patch.json_patch import NotApplicableError, apply_operations
 from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Struct
-from steersman.apiserver.admission.validating_policy_input import Spending
+from steersman.apiserver.admission.validating_policy_input import CostBudget
 from steersman.apiserver.admission.validating_policy_rules import BUDGET, EvaluationError, Expressions, evaluate
 from steersman.cel import admission
 from steersman.cel.trees import object_type_error, to_tree
@@ -49,7 +49,7 @@ class MutatingRules(Expressions):
     def mutate(self, position: int, obj: Tree, around: Mapping[str, Any], struct: Struct) -> Tree:
         """Return the object after one mutation; the argument is unchanged. Raises EvaluationError."""
         expression, program, change = self._mutations[position]
-        spending = Spending(BUDGET)
+        spending = CostBudget(BUDGET)
         value = evaluate(expression, program, self.input(around, spending), spending)
         try:
             return change(obj, value, struct)

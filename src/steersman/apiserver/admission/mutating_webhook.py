@@ -5,7 +5,6 @@ After a change all mutating plugins run once more; see ``Reinvocation``.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.codec import DecodeError, decode_json
@@ -23,7 +22,7 @@ from steersman.apiserver.admission.interface import Attributes, Operation, Plugi
 from steersman.apiserver.admission.validating_policy_match import is_exempt_from_webhooks
 from steersman.apiserver.admission.webhook_calls import CallError, WebhookCaller, call_failed
 from steersman.apiserver.request import AuditLevel
-from steersman.apiserver.workers import in_worker, is_large
+from steersman.apiserver.workers import is_large, run_step
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 
@@ -77,12 +76,12 @@ class MutatingAdmissionWebhook(Plugin):
         is_reinvoke = attributes.reinvocation.is_reinvoke
         own = attributes.reinvocation.of_plugin(self.name)
         if is_reinvoke:
-            own.begin_second_run(attributes.object)
+            await run_step(own.begin_second_run, attributes.ctx.is_large, attributes.object)
         for position, (webhook, matched) in enumerate(candidates):
             is_due = not is_reinvoke or own.is_due(webhook.uid)
             if is_due and await self._caller.matches(webhook, matched, attributes):
                 await self._call(webhook, matched, attributes, position)
-        own.finish(attributes.object)
+        await run_step(own.finish, attributes.ctx.is_large, attributes.object)
 
     async def _call(self, webhook: Webhook, matched: Resource, attributes: Attributes, position: int) -> None:
         caller, state = self._caller, attributes.reinvocation
@@ -118,27 +117,30 @@ class MutatingAdmissionWebhook(Plugin):
         """Apply the patch of a response; return whether it changed the object. Raises ``CallError``, 500."""
         if not response.patch:
             return False
-        runs_in_worker = is_large(len(response.patch))
-        parse = partial(_operations, webhook, response, has_object=attributes.object is not None)
-        operations = await in_worker(parse) if runs_in_worker else parse()
+        ctx = attributes.ctx
+        ctx.is_large |= is_large(len(response.patch))
+        has_object = attributes.object is not None
+        operations = await run_step(_operations, ctx.is_large, webhook, response, has_object=has_object)
         if not operations:
             return False
         find = self._caller.services.sources.served
         before = (await objects_in_version(attributes, matched, find))[0] or {}
         served = find(matched.group, matched.version, matched.name)
-        patch = partial(patched_object, before, operations, matched, served, attributes.subresource)
+        arguments = before, operations, matched, served, attributes.subresource
         try:
-            tree, has_changed = await in_worker(patch) if runs_in_worker else patch()
+            tree, has_changed = await run_step(patched_object, ctx.is_large, *arguments)
         except (NotApplicableError, DecodeError) as fault:
             raise internal_error(str(fault)) from None
         await _replace_object(attributes, matched, tree, served)
-        note = {
-            "configuration": webhook.configuration,
-            "webhook": webhook.name,
-            "patch": operations,
-            "patchType": response.patch_type,
-        }
-        attributes.ctx.annotate(_PATCH_KEY + mark, to_json(note), level=AuditLevel.REQUEST)
+        if ctx.is_recorded(AuditLevel.REQUEST):
+            note = {
+                "configuration": webhook.configuration,
+                "webhook": webhook.name,
+                "patch": operations,
+                "patchType": response.patch_type,
+            }
+            text = await run_step(to_json, ctx.is_large, note)
+            ctx.annotate(_PATCH_KEY + mark, text, level=AuditLevel.REQUEST)
         return has_changed
 
 
@@ -188,7 +190,7 @@ async def _replace_object(attributes: Attributes, matched: Resource, tree: Tree,
     if served is not None and kind_of(matched, attributes.subresource)["kind"] == matched.kind:
         replacement = await in_request_version(tree, attributes, served)
     else:
-        replacement = copy_tree(tree)
+        replacement = await run_step(copy_tree, attributes.ctx.is_large, tree)
     obj.clear()
     obj.update(replacement)
 

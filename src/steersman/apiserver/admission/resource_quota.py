@@ -131,7 +131,7 @@ class _QuotaCharge:
         #: Usage of the object.
         self._usage: Final[Amounts] = {name: amount for name, amount in usage.items() if amount}
         self._old_object: Final = attributes.old_object if attributes.operation is Operation.UPDATE else None
-        #: What the update adds to that of the old object. Less usage is released by the quota controller.
+        #: Increase over the usage of the old object. Decreases are released by the quota controller.
         self._increase: Amounts = {}
         if self._old_object is not None:
             change = minus(usage, evaluator.usage(self._old_object, now))

@@ -37,7 +37,7 @@ _NAMESPACE_METADATA: Final = [
 ]
 
 
-class Spending:
+class CostBudget:
     """Remaining cost budget of a policy's expressions."""
 
     __slots__ = ("left",)
@@ -49,7 +49,7 @@ class Spending:
 class PolicyVariables(dict[str, Any]):
     """The value of ``variables``: each is evaluated on first access."""
 
-    def __init__(self, programs: Mapping[str, Program | str], around: Mapping[str, Any], spending: Spending) -> None:
+    def __init__(self, programs: Mapping[str, Program | str], around: Mapping[str, Any], spending: CostBudget) -> None:
         super().__init__()
         #: A text instead of a program is its compilation error.
         self._programs: Final = programs

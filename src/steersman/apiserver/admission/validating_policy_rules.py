@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from steersman.apiserver.admission.validating_policy_input import PolicyVariables, Spending
+from steersman.apiserver.admission.validating_policy_input import CostBudget, PolicyVariables
 from steersman.cel import admission
 from steersman.cel.admission import Compiler, ExpressionError
 
@@ -78,7 +78,7 @@ class Expressions:
 
     def holds(self, around: Mapping[str, Any]) -> bool:
         """True if the match conditions hold. Raises EvaluationError."""
-        spending = Spending(BUDGET)
+        spending = CostBudget(BUDGET)
         faults: list[str] = []
         for expression, program in self._conditions:
             try:
@@ -91,7 +91,7 @@ class Expressions:
             raise EvaluationError(unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]")
         return not faults
 
-    def input(self, around: Mapping[str, Any], spending: Spending) -> dict[str, Any]:
+    def input(self, around: Mapping[str, Any], spending: CostBudget) -> dict[str, Any]:
         """Return the values of all variables, including those of the policy."""
         if not self.variables:
             return dict(around)
@@ -105,7 +105,7 @@ def _compiled(compiler: Compiler, expression: str, purpose: Purpose, *, authoriz
         return str(error)
 
 
-def evaluate(expression: str, program: Program | str, variables: Mapping[str, Any], spending: Spending) -> Any:
+def evaluate(expression: str, program: Program | str, variables: Mapping[str, Any], spending: CostBudget) -> Any:
     """Return the value of an expression. Raises EvaluationError."""
     if isinstance(program, str):
         raise EvaluationError(f"compilation error: {program}")
@@ -148,7 +148,7 @@ class ValidatingRules(Expressions):
                 return Outcome()
         except EvaluationError as error:
             return Outcome((self._failed(str(error)),))
-        spending = Spending(BUDGET)
+        spending = CostBudget(BUDGET)
         variables = self.input(around, spending)
         decisions: list[Decision] = []
         try:
@@ -168,7 +168,7 @@ class ValidatingRules(Expressions):
         program: Program | str,
         message: Program | None,
         variables: Mapping[str, Any],
-        spending: Spending,
+        spending: CostBudget,
     ) -> Decision:
         expression = validation["expression"]
         try:
@@ -183,7 +183,7 @@ class ValidatingRules(Expressions):
         return Decision(denied=True, message=text, reason=validation.get("reason") or "")
 
     def _annotate(self, around: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[str]]:
-        spending = Spending(BUDGET)
+        spending = CostBudget(BUDGET)
         variables = self.input(around, spending)
         notes: list[tuple[str, str]] = []
         faults: list[str] = []
@@ -199,7 +199,7 @@ class ValidatingRules(Expressions):
         return notes, faults
 
 
-def _message_text(program: Program, variables: Mapping[str, Any], spending: Spending) -> str:
+def _message_text(program: Program, variables: Mapping[str, Any], spending: CostBudget) -> str:
     """Return the value of a messageExpression; empty if it is not usable."""
     result = program.evaluate(variables)
     spending.left -= result.cost

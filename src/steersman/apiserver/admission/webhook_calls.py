@@ -25,7 +25,7 @@ from steersman.apiserver.admission.webhook_review import (
 )
 from steersman.apiserver.webhooks.client import WebhookCallError, WebhookConfigError
 from steersman.apiserver.webhooks.review import ReviewDecodeError
-from steersman.apiserver.workers import in_worker, is_large, with_allowance
+from steersman.apiserver.workers import in_worker, is_large, run_step, with_allowance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -180,7 +180,8 @@ class WebhookCaller:
             objects = await objects_in_version(attributes, matched, services.sources.served)
         except StatusError as refused:
             raise internal_error(refused.message) from None
-        request = review_request(attributes, matched, objects, version=version, uid=uid)
+        is_large_write = attributes.ctx.is_large
+        request = await run_step(review_request, is_large_write, attributes, matched, objects, version=version, uid=uid)
         try:
             client = services.clients.client(webhook.target)
         except WebhookConfigError as error:

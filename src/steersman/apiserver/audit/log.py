@@ -43,7 +43,7 @@ class Destination(Protocol):
         """Close the output."""
 
 
-class Threaded:
+class ThreadedDestination:
     """Destination that writes a file in a thread."""
 
     def __init__(self, file: LineFile) -> None:
@@ -61,7 +61,7 @@ class Threaded:
         self._file.close()
 
 
-class Batching(msgspec.Struct, frozen=True, kw_only=True):
+class BatchConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Queue options; batch options apply in mode ``batch`` only. Defaults are kube-apiserver's."""
 
     mode: str = BLOCKING
@@ -92,7 +92,7 @@ class _QueuedLine:
 class AuditLog:
     """Ordered audit log. ``run`` is the writer, a task of the owner; ``close`` ends it."""
 
-    def __init__(self, destination: Destination, batching: Batching, *, clock: Clock) -> None:
+    def __init__(self, destination: Destination, batching: BatchConfig, *, clock: Clock) -> None:
         self._destination: Final = destination
         self._batching: Final = batching
         self._blocks: Final = batching.mode != BATCH

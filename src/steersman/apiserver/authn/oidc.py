@@ -121,7 +121,7 @@ class OIDCTokens:
             self._fetched_seconds = now
             try:
                 self._keys = await self._read_keys()
-            except (OSError, msgspec.MsgspecError, KeyError, TypeError) as error:
+            except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError) as error:
                 _log.warning("cannot get the keys of %s: %s", self._options.issuer_url, error)
                 return False
             return True

@@ -49,7 +49,7 @@ def plan_status(definition: Tree, others: Iterable[Tree], *, now: str) -> Tree |
     return None if new_status == definition.get("status") else new_status
 
 
-class Ending(Enum):
+class DeletionProgress(Enum):
     """Progress of a terminating definition, as in its condition ``Terminating``."""
 
     IN_PROGRESS = ("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
@@ -57,14 +57,14 @@ class Ending(Enum):
     NEVER_ESTABLISHED = ("False", "NeverEstablished", "resource was never established")
 
 
-def ending_of(definition: Tree) -> Ending | None:
+def ending_of(definition: Tree) -> DeletionProgress | None:
     """Return the progress; None before the first one."""
     conditions = (definition.get("status") or {}).get("conditions") or ()
     reasons = {c.get("reason") for c in conditions if c.get("type") == _TERMINATING}
-    return next((ending for ending in Ending if ending.value[1] in reasons), None)
+    return next((ending for ending in DeletionProgress if ending.value[1] in reasons), None)
 
 
-def with_ending(definition: Tree, ending: Ending, *, now: str) -> Tree:
+def with_ending(definition: Tree, ending: DeletionProgress, *, now: str) -> Tree:
     """Return the status of a definition with this progress."""
     status: Tree = {**(definition.get("status") or {})}
     conditions = [dict(c) for c in status.get("conditions") or ()]

@@ -23,7 +23,7 @@ from steersman.apiserver.crd.definition import (
     condition_is,
     is_established,
 )
-from steersman.apiserver.crd.strategy import CustomResourceStrategy, Life, labels_of
+from steersman.apiserver.crd.strategy import CustomResourceStrategy, DefinitionState, labels_of
 from steersman.apiserver.crd.version_converter import VersionConverter
 from steersman.apiserver.generic import deletion
 from steersman.apiserver.generic.converting_store import ConvertingStore
@@ -88,7 +88,7 @@ class _Custom:
         source: bytes,
         definition: _StoredDefinition,
         storage: StoredResource,
-        life: Life,
+        life: DefinitionState,
         versions: dict[str, CustomVersion],
     ) -> None:
         self.definition = definition
@@ -273,14 +273,16 @@ class CustomResources:
         custom = self._custom.get(name)
         ending = naming.ending_of(definition)
         if ending is None:
-            ending = naming.Ending.NEVER_ESTABLISHED if custom is None else naming.Ending.IN_PROGRESS
-        elif ending is not naming.Ending.IN_PROGRESS:
+            ending = (
+                naming.DeletionProgress.NEVER_ESTABLISHED if custom is None else naming.DeletionProgress.IN_PROGRESS
+            )
+        elif ending is not naming.DeletionProgress.IN_PROGRESS:
             await self._writer.release(definition)
             return True
         elif custom is not None and await self._delete_objects(custom.storage):
             return False
         else:
-            ending = naming.Ending.COMPLETED
+            ending = naming.DeletionProgress.COMPLETED
         updated = {**definition, "status": naming.with_ending(definition, ending, now=now)}
         if custom is not None:
             self._tell_life(custom, updated)  # before the status is visible to clients
@@ -313,7 +315,7 @@ class CustomResources:
             return  # keeps its watches
         source_definition = _StoredDefinition(entry)
         form = _Form(definition, self._conversions, source_definition.tree)
-        life = Life()
+        life = DefinitionState()
         strategy = CustomResourceStrategy(form.stored, form.stored, labels_of(form.served), life, form.versions)
         storage = self._registry.create_stored(form.stored.resource, strategy, keeps_api_version=True)
         if current is not None:
@@ -377,13 +379,13 @@ class _Form:
             else None
         )
 
-    def served_resource(self, version: CustomVersion, storage: StoredResource, life: Life) -> ServedResource:
+    def served_resource(self, version: CustomVersion, storage: StoredResource, life: DefinitionState) -> ServedResource:
         """Return the resource in one version."""
         if self._webhook is None:
             return self._renamed(version, storage, life)
         return self._converted(version, storage, life, self._webhook)
 
-    def _renamed(self, version: CustomVersion, storage: StoredResource, life: Life) -> ServedResource:
+    def _renamed(self, version: CustomVersion, storage: StoredResource, life: DefinitionState) -> ServedResource:
         """Return a version that differs from the others in its apiVersion and schema (``strategy: None``)."""
         resource, stored = version.resource, self.stored
 
@@ -412,7 +414,7 @@ class _Form:
         )
 
     def _converted(
-        self, version: CustomVersion, storage: StoredResource, life: Life, webhook: ConversionWebhook
+        self, version: CustomVersion, storage: StoredResource, life: DefinitionState, webhook: ConversionWebhook
     ) -> ServedResource:
         """Return a version that a webhook converts."""
         labels = labels_of([version])

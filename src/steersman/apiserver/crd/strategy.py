@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _AGE: Tree = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 
-class Life:
+class DefinitionState:
     """Lifecycle state of a definition."""
 
     __slots__ = ("is_terminating",)
@@ -56,7 +56,7 @@ class CustomResourceStrategy(Strategy):
         version: CustomVersion,
         stored: CustomVersion,
         field_labels: Mapping[str, Callable[[Tree], str]],
-        life: Life,
+        life: DefinitionState,
         versions: Mapping[str, CustomVersion],
     ) -> None:
         """``stored``: version of the objects in the write pipeline. ``versions``: those in which objects may be stored, by apiVersion.

@@ -1,1 +1,1 @@
-"""One module a verb: what an HTTP request for objects means, and the forms that answers take."""
+"""Endpoints of the API, one module per verb and subresource, and the representations of responses."""

@@ -34,7 +34,7 @@ _PODS: Final = "pods"
 def binding_endpoints(
     pods: ServedResource, resource: Resource, *, admission: AdmissionChain, authorizer: Authorizer
 ) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
-    """For ``pods/binding`` (``resource`` is pods) and ``bindings``, which keeps nothing of its own."""
+    """Return the endpoints of ``pods/binding`` (``resource`` is pods) and ``bindings``, which has no storage."""
     served = pods if resource is pods.resource else _as(resource, pods)
     scope = PostScope(
         served,

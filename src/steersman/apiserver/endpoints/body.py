@@ -1,4 +1,4 @@
-"""Bodies of creates and updates: from bytes to the tree of the kind that the path asks for, or a 400 that says why not."""
+"""Decoding of request bodies of creates and updates into trees of the kind of the path; a mismatch is a 400."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.options import WriteOptions
 
-    #: What is to be kept of a tree, and the paths of what is not. Raises ``DecodeError``; the tree stays as it is.
+    #: Returns the decoded tree and the paths of unknown fields. Raises ``DecodeError``; its argument is not changed.
     Decode = Callable[[Tree], tuple[Tree, list[str]]]
 
 #: Versions that were served once; their Scales are still understood, though no path takes them.
@@ -71,7 +71,7 @@ class ObjectDecoder:
         is_custom: bool = False,
         empty_lists: Collection[tuple[str, ...]] = (),
     ) -> None:
-        """Without ``decode`` anything goes. ``also``: versions of the same form, taken as if they were the decoder's."""
+        """Without ``decode`` any fields are accepted. ``also``: other versions with the same fields, accepted as the decoder's own."""
         self.kind: Final = kind
         self._api_version: Final = api_version
         self._group, _, self._version = api_version.rpartition("/")
@@ -176,7 +176,7 @@ class ObjectDecoder:
         return type(tree) is dict and tree.get("kind") == self.kind and tree.get("apiVersion") == self._api_version
 
     def _keep_empty(self, decoded: Tree, tree: Any) -> None:
-        """Keep empty lists that say something; decoding drops them all. Of owners an empty list says: none."""
+        """Restore meaningful empty lists, which decoding drops: empty managed fields reset them."""
         metadata = decoded.get("metadata")
         if metadata is None:
             metadata = decoded["metadata"] = {}
@@ -197,7 +197,7 @@ class ObjectDecoder:
         return error
 
     def _check_kind(self, meta: TypeMeta) -> None:
-        """Missing parts stand for what the path says. Raises 400 for others."""
+        """Validate kind and apiVersion; absent ones default to those of the path. Raises 400."""
         why = self._mismatch(meta)
         if not why:
             return
@@ -207,7 +207,7 @@ class ObjectDecoder:
         raise cannot_be_handled(effective, self.kind, why)
 
     def _check_custom(self, tree: Any, raw: bytes, meta: TypeMeta) -> None:
-        """Custom objects have to say what they are. Raises 400, and 422 for another kind."""
+        """Validate kind and apiVersion of a custom object, which are required. Raises 400, and 422 for another kind."""
         if not meta.kind:
             why = f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'"
             raise cannot_be_handled(self._effective_type(meta), self.kind, why)
@@ -229,7 +229,7 @@ class ObjectDecoder:
         return TypeMeta(meta.api_version or self._api_version, meta.kind or self.kind)
 
     def _mismatch(self, meta: TypeMeta) -> str:
-        """Why an object that says so of itself cannot be of this kind; empty when it can."""
+        """Return the reason why an object of that type cannot be of this kind; empty if it can."""
         effective = self._effective_type(meta)
         if effective.kind == self.kind and (
             effective.api_version == self._api_version or effective.api_version in self._also
@@ -252,7 +252,7 @@ class ObjectDecoder:
 
 
 def empty_lists_of(struct: Struct) -> list[tuple[str, ...]]:
-    """Paths of lists that Go always writes (``rules``, ``endpoints``), as far as they lie near the top."""
+    """Return the paths of top-level lists without ``omitempty`` (``rules``, ``endpoints``)."""
     paths: list[tuple[str, ...]] = []
     for name, field in struct.fields.items():
         if isinstance(field.type, ListOf) and field.required:

@@ -33,7 +33,7 @@ class _EntryState:
 
 
 class StoredObjects:
-    """``BoundObjects`` and ``SecretSource`` over a registry; nothing is found before ``follow``."""
+    """``BoundObjects`` and ``SecretSource`` over a registry; empty until ``follow``."""
 
     def __init__(self) -> None:
         self._caches: Final[dict[str, WatchCache]] = {}
@@ -41,7 +41,7 @@ class StoredObjects:
         self._secrets: Lookup[dict[str, Any]] | None = None
 
     def follow(self, registry: Registry) -> None:
-        """Look things up there from now on."""
+        """Use this registry from now on."""
         for kind, plural in _PLURALS.items():
             cache = self._caches[kind] = registry.stored(plural).cache
             self._lookups[kind] = Lookup(cache, _found)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.errors import method_not_supported, not_found
-from steersman.apiserver.endpoints.list_options import read_list_options
+from steersman.apiserver.endpoints.list_options import list_options
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.representation import render_list, render_object
 from steersman.apiserver.generic.entry import Entry
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def component_endpoints(
     served: ServedResource, components: Components
 ) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
-    """Return the endpoints: get and list, and a refusal of watches in words of its own."""
+    """Return the endpoints get and list, and one that rejects watches with upstream's message."""
     return {
         "get": partial(get_component, served, components),
         "list": partial(list_components, served, components),
@@ -36,7 +36,7 @@ def component_endpoints(
 async def list_components(served: ServedResource, components: Components, request: Request) -> Response:
     """Return all components that selectors let through. Raises 400, 406, 422."""
     form = negotiate(request)
-    options = read_list_options(served, request)
+    options = await list_options(served, request)
     entries = await asyncio.gather(*(_entry(served, components, name) for name in components.names))
     return await render_list(served, request, options.selection.of(entries), form=form, metadata={})
 

@@ -1,4 +1,7 @@
-"""CONNECT as admission sees it: requests that would be handed on to a pod, a service or a node."""
+"""CONNECT requests (exec, attach, port-forward, proxy): decoding of their options, and admission.
+
+Upstream: ``registry/rest.Connecter``.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ if TYPE_CHECKING:
     from steersman.apiserver.http import Request
 
 
-class Connecting:
-    """One such subresource: what its options are called, and who is asked before it is opened."""
+class Connecter:
+    """Subresource that is connected to: the kind of its options, and its admission steps."""
 
     __slots__ = ("_kind", "_steps", "_subresource", "served")
 

@@ -19,7 +19,7 @@ from steersman.apiserver.endpoints.watch import WatchStream
 from steersman.apiserver.generic.feed import ConvertedFeed
 
 if TYPE_CHECKING:
-    from steersman.apiserver.endpoints.watch import Push, Shown
+    from steersman.apiserver.endpoints.watch import EventView, Push
     from steersman.apiserver.generic.change_ring import Change
     from steersman.apiserver.generic.conversion import SharedConversions
     from steersman.apiserver.generic.entry import Entry
@@ -44,7 +44,7 @@ class ConvertingWatchStream(WatchStream):
         self,
         served: ServedResource,
         conversions: SharedConversions,
-        view: Shown,
+        view: EventView,
         *,
         options: ListOptions,
         revision: int,
@@ -69,15 +69,16 @@ class ConvertingWatchStream(WatchStream):
         while True:
             if not self._over and self._initial_revision is None:
                 await self._convert_ahead()
-            busy, piece = self._next()
+            if self._is_behind:
+                await self._served.clock.sleep(0)
+            is_behind, piece = self._next()
+            self._is_behind = is_behind and self._retry_timer is None
             if piece:
                 return piece
             if self._over:
                 await self.aclose()
                 raise StopAsyncIteration
-            if busy and self._retry_timer is None:
-                await self._served.clock.sleep(0)
-            else:
+            if not self._is_behind:
                 await self._wait()
 
     async def aclose(self) -> None:

@@ -44,7 +44,7 @@ class Create(ObjectWrite):
         if cache is not None:
             cached = cache.read(self._raw)
             if cached is not None:
-                self.new, self.known_spec = cached
+                self.new, self.cached_spec = cached
                 return
         warnings = len(self.ctx.warnings)
         self.new = self.scope.decoder.decode(self._raw, self._media_type, self.options, self.ctx.warn)
@@ -57,7 +57,7 @@ class Create(ObjectWrite):
         dedupe_owner_references(metadata, self.ctx.warn)
 
     def default(self) -> None:
-        if self.known_spec is not None:
+        if self.cached_spec is not None:
             self.scope.default_beside_spec(self.new)
             return
         self.scope.default(self.new)

@@ -1,4 +1,4 @@
-"""Cache of the bodies of creates: those that differ from earlier ones in their metadata only are not decoded again.
+"""Cache of request bodies of creates: a body that differs from an earlier one in its metadata only is not decoded again.
 
 Controllers create thousands of objects of one spec, and each of them writes all of its bodies in one way. So the text of
 a body is taken apart into that of the metadata, that of the spec, and the *frame* around these two::
@@ -22,7 +22,7 @@ from steersman.schema.decoding import decode, zero
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
-#: What stands before the metadata, between them and the spec, and after that.
+#: Text before the metadata, between metadata and spec, and after the spec.
 Frame = tuple[bytes, bytes, bytes]
 
 #: Bounds for one kind.
@@ -41,8 +41,8 @@ _decode_parts: Final = msgspec.json.Decoder(_Parts).decode
 _decode: Final = msgspec.json.Decoder().decode
 
 
-class KnownSpec:
-    """Decoded and defaulted spec of one text. There is one for each text, so it can stand for the spec."""
+class CachedSpec:
+    """Decoded and defaulted spec of one text; its identity stands for that of the spec."""
 
     __slots__ = ("_text",)
 
@@ -56,7 +56,7 @@ class KnownSpec:
 
 
 class CreateBodyCache:
-    """The bodies of one kind in one version, if ``default`` fills its specs in by what they hold alone."""
+    """Request bodies of one kind in one version, whose defaults must depend on the spec alone."""
 
     __slots__ = ("_doorkeeper", "_frames", "_identity", "_metadata", "_others", "_specs")
 
@@ -66,16 +66,16 @@ class CreateBodyCache:
             raise TypeError(f"{kind} has no metadata")
         self._metadata: Final = metadata
         self._identity: Final[Tree] = {"kind": kind, "apiVersion": api_version}
-        #: What an object has beside metadata and spec when its client said no more.
+        #: Fields that a decoded object has beside metadata and spec.
         self._others: Final = encode({k: v for k, v in zero(struct).items() if k not in ("metadata", "spec")})
         #: By their length: the last that was met of each.
         self._frames: Final[dict[int, Frame]] = {}
-        self._specs: Final = BoundedCache[KnownSpec](
+        self._specs: Final = BoundedCache[CachedSpec](
             entries_max=_SPECS_MAX, bytes_max=_SPECS_BYTES_MAX, name="bodies of new objects"
         )
         self._doorkeeper: Final = Doorkeeper()
 
-    def read(self, raw: bytes) -> tuple[Tree, KnownSpec] | None:
+    def read(self, raw: bytes) -> tuple[Tree, CachedSpec] | None:
         """Return the object of a body, its spec defaulted; None if the body must be decoded in the usual way."""
         parts = _parts(raw)
         if parts is None:
@@ -118,7 +118,7 @@ class CreateBodyCache:
         text = encode(tree["spec"])
         if encode(_decode(text)) == text:
             self._frames[sum(map(len, frame))] = frame
-            self._specs.put(spec_text, KnownSpec(text), len(spec_text) + len(text))
+            self._specs.put(spec_text, CachedSpec(text), len(spec_text) + len(text))
 
 
 def _parts(raw: bytes) -> tuple[bytes, bytes] | None:

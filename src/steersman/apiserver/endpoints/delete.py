@@ -51,7 +51,7 @@ async def delete(scope: RequestScope, request: Request) -> Response:
 
 
 def admission_of(scope: RequestScope, ctx: RequestContext, options: DeleteOptions, name: str) -> ValidateDelete | None:
-    """Admission of a delete, which sees what is stored; None when no plugin cares."""
+    """Return the admission of a delete, which sees the stored object; None without plugins for it."""
     steps = scope.delete_steps
     if not steps.admit and not steps.validate:
         return None

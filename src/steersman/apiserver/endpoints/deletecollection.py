@@ -1,11 +1,11 @@
-"""DELETE of a collection: every object that the selectors take, or a page of them."""
+"""DELETE of a collection: all objects that the selectors match, or a page of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from steersman.apiserver.endpoints.delete import admission_of
-from steersman.apiserver.endpoints.list_options import read_list_options
+from steersman.apiserver.endpoints.list_options import list_options
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.options import read_delete_options
 from steersman.apiserver.endpoints.representation import render_list
@@ -24,7 +24,7 @@ async def delete_collection(scope: RequestScope, request: Request) -> Response:
     """Answer with the list of deleted objects. Raises 400, 406, 422, and the error of one of the deletions."""
     served = scope.served
     form = negotiate(request, is_custom=served.is_custom)
-    selection = read_list_options(served, request)
+    selection = await list_options(served, request)
     options = await read_delete_options(request)
     ctx = scope.context(request, options)
     page = await list_page(

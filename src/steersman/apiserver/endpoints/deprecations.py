@@ -12,7 +12,7 @@ class _Deprecation(NamedTuple):
     since: str
     #: The release without it; empty: none is planned.
     until: str = ""
-    #: What to use instead; empty: nothing.
+    #: Replacement; empty if there is none.
     instead: str = ""
 
 

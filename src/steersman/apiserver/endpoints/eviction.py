@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.endpoints.posting import PostWrite
     from steersman.apiserver.generic.options import DeleteOptions
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request, Response
@@ -119,7 +119,7 @@ def merge_dry_run(options: Tree, dry_run: Sequence[str]) -> Tree:
 class _Eviction:
     """One eviction under way."""
 
-    def __init__(self, scope: EvictionScope, posted: Posted, options: Tree) -> None:
+    def __init__(self, scope: EvictionScope, posted: PostWrite, options: Tree) -> None:
         self._scope = scope
         self._request = posted.request
         self._name = posted.object_name
@@ -145,7 +145,7 @@ class _Eviction:
             await self._delete(self._options)
 
     async def _delete_unguarded(self) -> Tree | None:
-        """Delete a pod for which budgets do not count; the pod, when they do."""
+        """Delete a pod that no budget guards; return the pod if a budget must be checked."""
         for _ in range(ATTEMPTS_MAX):
             pod = await self._pod()
             if disruptions.is_guarded(pod):
@@ -193,7 +193,7 @@ class _Eviction:
         return msgspec.structs.replace(self._options, precondition_resource_version=version)
 
     async def _count(self, budget: Tree) -> None:
-        """Take one disruption from the budget. Raises 403, 404, 409, 429."""
+        """Decrement the budget's allowed disruptions. Raises 403, 404, 409, 429."""
         if self._options.dry_run:
             disruptions.check_disruption(budget)
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steersman.apiserver.endpoints.list_options import read_list_options
+from steersman.apiserver.endpoints.list_options import list_options
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.representation import render_list
 from steersman.apiserver.generic.listing import list_page
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 async def list_(served: ServedResource, request: Request) -> Response:
     """Answer with the list. Raises 400, 406, 410, 422, 500, 504."""
     form = negotiate(request, is_custom=served.is_custom)
-    options = read_list_options(served, request)
+    options = await list_options(served, request)
     page = await list_page(
         served.cache, options, group_resource=served.resource.group_resource, converter=served.converter
     )

@@ -18,6 +18,7 @@ from steersman.apimachinery.selectors import (
 from steersman.apiserver.generic.listing import EXACT, NOT_OLDER_THAN, ListOptions
 from steersman.apiserver.generic.selection import NAME, NAMESPACE, Selection, select
 from steersman.apiserver.generic.sharding import parse_shard_selector
+from steersman.apiserver.workers import in_worker, is_large
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _INT64: Final = 1 << 63
 _DIGITS_MAX: Final = 25
+
+
+async def list_options(served: ServedResource, request: Request, *, watch: bool = False) -> ListOptions:
+    """Return ``read_list_options``, read in a worker if the query is long."""
+    if not is_large(len(request.raw_query)):
+        return read_list_options(served, request, watch=watch)
+    return await in_worker(read_list_options, served, request, watch=watch)
 
 
 def read_list_options(served: ServedResource, request: Request, *, watch: bool = False) -> ListOptions:
@@ -107,7 +115,7 @@ def _checked(served: ServedResource, fields: FieldSelector) -> FieldSelector:
 
 
 def _unknown_label(served: ServedResource, label: str) -> str:
-    """Kinds that say which labels they have word it otherwise than those that do not."""
+    """Return upstream's message for an unknown field label, which differs between kinds."""
     if served.is_custom or served.strategy.field_labels or not served.strategy.namespace_field_label:
         return served.strategy.unknown_field_label.format(label=label, quoted=quote(label))
     return f"{quote(label)} is not a known field selector: only {quote(NAME)}, {quote(NAMESPACE)}"

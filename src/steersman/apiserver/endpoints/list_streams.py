@@ -70,7 +70,7 @@ async def joined_items(served: ServedResource, head: bytes, items: list[bytes], 
 
 
 def _pretty_piece(before: bytes, piece: bytes, *, is_first: bool) -> bytes:
-    """Elements in lines, two levels deep; the first piece with what stands before them."""
+    """Return indented elements of a list; the first piece includes the head of the list."""
     lines = prettify(b'{"":[%b]}' % piece).partition(b"\n")[2].partition(b"\n")[2].removesuffix(b"\n  ]\n}")
     if not is_first:
         return b",\n%b" % lines

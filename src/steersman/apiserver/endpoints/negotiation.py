@@ -69,7 +69,7 @@ _STREAMED: Final = (f"{Media.JSON};stream=watch", f"{Media.PROTOBUF};stream=watc
 _STREAMED_OF_CUSTOM: Final = (f"{Media.JSON};stream=watch",)
 _ROUTED: Final = frozenset({*_OFFERED, "*/*"})
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-#: What people type into; these get lines without asking.
+#: User agents of people (browsers, curl), whose responses are indented by default.
 _PEOPLE: Final = ("curl", "Wget", "Mozilla/5.0")
 
 
@@ -103,7 +103,7 @@ def negotiate_status(request: Request) -> Form:
 
 
 def _refused(accept: str, *, stream: bool, is_custom: bool) -> StatusError:
-    """Routes of built-in kinds look at the header before the endpoint does, and say it in their own words."""
+    """Return the 406 of a built-in kind, whose routes check the header before the endpoint does."""
     if not is_custom and not _has_route(accept):
         why = f"406: Not Acceptable\n\nAvailable representations: {', '.join(_OFFERED)}"
         return failure(406, Reason.NOT_ACCEPTABLE, why, details={})
@@ -124,7 +124,7 @@ def accepts_gzip(request: Request) -> bool:
 
 
 def is_true(text: str) -> bool:
-    """Go's ``strconv.ParseBool``; what is no boolean counts as false."""
+    """Parse a boolean as Go's ``strconv.ParseBool``; invalid text is false."""
     return text in _TRUE
 
 
@@ -213,7 +213,7 @@ def _quality(text: str) -> float:
 
 
 def _wants_lines(request: Request) -> bool:
-    """``pretty=true``, or a client that a person sits at (unless ``pretty`` says otherwise)."""
+    """Report whether the response is indented: by ``pretty``, which defaults to true for browsers and curl."""
     if request.raw_query and b"pretty" in request.raw_query and (pretty := request.param("pretty")):
         return is_true(pretty)
     return request.header(b"user-agent").startswith(_PEOPLE)

@@ -25,7 +25,7 @@ _KEPT_MAX = 4096
 
 
 class NoopApplyCache:
-    """Applies to one resource that are known to change nothing."""
+    """Cache of applies to one resource that change nothing."""
 
     __slots__ = ("_revisions",)
 

@@ -11,7 +11,7 @@ from steersman.apiserver.generic.writing import dedupe_owner_references, ensure_
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from steersman.apiserver.endpoints.create_bodies import KnownSpec
+    from steersman.apiserver.endpoints.create_bodies import CachedSpec
     from steersman.apiserver.endpoints.request_scope import RequestScope
     from steersman.apiserver.generic.options import WriteOptions
     from steersman.apiserver.http import Request
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ObjectWrite(Write):
     """Write of an object that a client sent."""
 
-    __slots__ = ("known_spec", "options", "request", "scope")
+    __slots__ = ("cached_spec", "options", "request", "scope")
 
     def __init__(
         self,
@@ -38,13 +38,13 @@ class ObjectWrite(Write):
         self.request: Final = request
         self.options: Final = options
         #: Stands for the spec of ``new`` if another body had the same; see ``create_bodies``.
-        self.known_spec: KnownSpec | None = None
+        self.cached_spec: CachedSpec | None = None
 
     def default(self) -> None:
         self.scope.default(self.new)
 
     def manage_fields(self) -> None:
-        self.scope.manage_fields(self.ctx, self.new, self.old, self.known_spec)
+        self.scope.manage_fields(self.ctx, self.new, self.old, self.cached_spec)
 
     def convert(self) -> None:
         self.new = self.scope.to_storage_version(self.new)

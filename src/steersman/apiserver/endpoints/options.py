@@ -1,4 +1,4 @@
-"""Reads the options of writes from queries and bodies; what is wrong with them is refused before anything else (422)."""
+"""Options of writes from queries and bodies; they are validated first (422)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FIELD_MANAGER_BYTES_MAX: Final = 128
 
 _NO_OPTIONS: Final = WriteOptions()
 _NO_DELETE_OPTIONS: Final = DeleteOptions()
-#: What a query says to a kind of write; longer queries are read each time.
+#: Options by query and kind of options; longer queries are parsed each time.
 _parsed_options: Final[BoundedCache[WriteOptions]] = BoundedCache(entries_max=1024)
 _KEPT_QUERY_BYTES_MAX: Final = 512
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
@@ -100,7 +100,7 @@ def _write_options(query: Mapping[str, Sequence[str]]) -> tuple[WriteOptions, li
 
 
 async def read_delete_options(request: Request) -> DeleteOptions:
-    """Options of a delete: those of the body or, when there is none, those of the query."""
+    """Return the options of a delete, from its body or, without body, from the query."""
     body = await request.body()
     if body:
         return _checked_delete_options(_decode_options(body, body_media_type(request)))

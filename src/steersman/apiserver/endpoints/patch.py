@@ -33,7 +33,7 @@ _PATCH_TYPES_OF_CUSTOM: Final = {
 
 
 class PatchWrite(ObjectWrite):
-    """Update to what a patch makes of the stored object."""
+    """Update of the stored object by a patch."""
 
     __slots__ = ("_patch", "is_noop")
 

@@ -56,7 +56,7 @@ class Patch(ABC):
         return self._scope.in_request_version(old)
 
     def _decoded(self, tree: Tree, duplicates: list[str], describe: Callable[[], str]) -> Tree:
-        """Return the patched object, decoded. ``describe`` returns what a refusal shows of the patch. Raises 422."""
+        """Return the patched object, decoded. ``describe`` returns the excerpt of the patch for error messages. Raises 422."""
         try:
             decoded, unknown = self._scope.decoder.decode_tree(tree)
         except DecodeError as error:
@@ -74,7 +74,7 @@ class Patch(ABC):
         return to_json(tree, sort_keys=True) if self._scope.served.is_custom else encode(tree).decode()
 
     def _reason(self, error: DecodeError) -> str:
-        """Return what a refusal says of a result that is no object of the kind."""
+        """Return the error message for a patched result that is no object of the kind."""
         return str(error)
 
     def _duplicates(self, tree: Any) -> list[str]:

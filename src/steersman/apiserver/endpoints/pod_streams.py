@@ -1,4 +1,4 @@
-"""``pods/log``, ``exec``, ``attach`` and ``portforward``: what can be said without asking the pod's node, then the node is."""
+"""``pods/log``, ``exec``, ``attach`` and ``portforward``: validation of the request, then a connection to the kubelet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
-    from steersman.apiserver.endpoints.connecting import Connecting
+    from steersman.apiserver.endpoints.connecting import Connecter
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request
     from steersman.apiserver.proxying.connections import Connections
@@ -36,14 +36,14 @@ def log_endpoints(pods: ServedResource, nodes: ServedResource, connections: Conn
     return {"get": partial(read_log, pods, nodes, connections)}
 
 
-def stream_endpoints(connecting: Connecting, nodes: ServedResource, connections: Connections) -> Mapping[str, Endpoint]:
+def stream_endpoints(connecting: Connecter, nodes: ServedResource, connections: Connections) -> Mapping[str, Endpoint]:
     """Return the endpoints of a stream, which GET and POST open."""
     endpoint = partial(open_stream, connecting, nodes, connections)
     return {"get": endpoint, "create": endpoint}
 
 
 async def read_log(pods: ServedResource, nodes: ServedResource, connections: Connections, request: Request) -> Response:
-    """204 for a pod without a node. Raises 400, 404, 406, 422, 500 when the node cannot be asked, and its refusals."""
+    """Return the log; 204 for an unscheduled pod. Raises 400, 404, 406, 422, 500 for an unreachable node, and the kubelet's errors."""
     negotiate(request)
     name = request.info.name
     options = read_query_object("PodLogOptions", request.query)
@@ -65,7 +65,7 @@ async def read_log(pods: ServedResource, nodes: ServedResource, connections: Con
 
 
 async def open_stream(
-    connecting: Connecting, nodes: ServedResource, connections: Connections, request: Request
+    connecting: Connecter, nodes: ServedResource, connections: Connections, request: Request
 ) -> Response:
     """Open a stream to the kubelet. Raises 400, 404, and 500 if the node cannot be reached."""
     info = request.info
@@ -103,7 +103,7 @@ def stream_query(options: Tree, query: Mapping[str, Sequence[str]]) -> list[tupl
 
 
 def port_query(options: Tree) -> list[tuple[str, str]]:
-    """Ports are named by those who speak WebSocket; others name them for each stream."""
+    """Return the query of a port-forward: WebSocket clients name ports in it, SPDY clients per stream."""
     ports = options.get("ports") or ()
     return [("port", ",".join(map(str, ports)))] if ports else []
 

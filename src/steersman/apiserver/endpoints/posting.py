@@ -65,7 +65,7 @@ class PostScope(RequestScope):
         self.keeps_system_fields: Final = keeps_system_fields
 
 
-class Posted(ObjectWrite):
+class PostWrite(ObjectWrite):
     """One posted object, which passes the steps of admission."""
 
     __slots__ = ("_keeps_system_fields", "_media_type", "_raw")
@@ -113,7 +113,7 @@ class Posted(ObjectWrite):
         return run(plugins, self.scope.validation_attributes(self.ctx, self.new, None, self.options, name))
 
 
-async def read_posted(scope: PostScope, request: Request) -> tuple[Posted, Form]:
+async def read_posted(scope: PostScope, request: Request) -> tuple[PostWrite, Form]:
     """Return the posted object as mutating admission leaves it. Raises 400, 403, 404, 406, 413, 415, 422."""
     form = negotiate(request, has_table=False)
     media_type = body_media_type(request)
@@ -121,7 +121,7 @@ async def read_posted(scope: PostScope, request: Request) -> tuple[Posted, Form]
     options = read_write_options(request, "CreateOptions")
     ctx = scope.write_context(request, options)
     ctx.is_large = is_large(len(raw), is_yaml=media_type == YAML)
-    posted = Posted(scope, request, ctx, options, raw, media_type)
+    posted = PostWrite(scope, request, ctx, options, raw, media_type)
     await read(posted)
     return posted, form
 

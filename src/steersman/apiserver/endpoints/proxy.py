@@ -1,4 +1,4 @@
-"""``pods/proxy``, ``services/proxy`` and ``nodes/proxy``: whom a request is handed on to."""
+"""``pods/proxy``, ``services/proxy`` and ``nodes/proxy``: choice of the backend and forwarding."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from steersman.apimachinery.trees import Tree
-    from steersman.apiserver.endpoints.connecting import Connecting
+    from steersman.apiserver.endpoints.connecting import Connecter
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request
     from steersman.apiserver.proxying.connections import Connections
 
     Endpoint = Callable[[Request], Awaitable[Response]]
-    Locate = Callable[[Connecting, Request], Awaitable[Location]]
+    Locate = Callable[[Connecter, Request], Awaitable[Location]]
 
 VERBS: Final = ("get", "create", "update", "patch", "delete")
 _SCHEMES: Final = ("", "http", "https")
@@ -51,12 +51,12 @@ def destination_of(text: str, what: str) -> Destination:
     return Destination(name, port, scheme)
 
 
-def proxy_endpoints(connecting: Connecting, locate: Locate, connections: Connections) -> Mapping[str, Endpoint]:
+def proxy_endpoints(connecting: Connecter, locate: Locate, connections: Connections) -> Mapping[str, Endpoint]:
     """Return the endpoints of a proxy, which accepts all verbs."""
     return dict.fromkeys(VERBS, partial(proxy_request, connecting, locate, connections))
 
 
-async def proxy_request(connecting: Connecting, locate: Locate, connections: Connections, request: Request) -> Response:
+async def proxy_request(connecting: Connecter, locate: Locate, connections: Connections, request: Request) -> Response:
     """Forward a request. Raises the errors of ``locate``, 503 if the backend cannot be reached; 301 for a page without a path."""
     options = await connecting.admit(request)
     location = await locate(connecting, request)
@@ -75,7 +75,7 @@ def _ends_open(request: Request) -> bool:
     return bool(request.info.parts) and request.path.endswith("/")
 
 
-async def locate_pod(nodes: ServedResource, connecting: Connecting, request: Request) -> Location:
+async def locate_pod(nodes: ServedResource, connecting: Connecter, request: Request) -> Location:
     """Return the pod's first address and the port. Raises 400 for an address that only the pod's machine reaches, 404."""
     destination = destination_of(request.info.name, "pod")
     pod = await find_pod(connecting.served, request.info.namespace, destination.name)
@@ -112,7 +112,7 @@ def _is_global(text: str) -> bool:
 
 async def locate_node(
     nodes: ServedResource,
-    connecting: Connecting,  # noqa: ARG001 — all locators have it
+    connecting: Connecter,  # noqa: ARG001 — all locators have it
     request: Request,
     *,
     address_types: Sequence[str] = ADDRESS_TYPES,
@@ -139,7 +139,7 @@ async def _resolved(host: str) -> list[str]:
 
 
 async def locate_service(
-    pods: ServedResource, nodes: ServedResource, endpoints: ServedResource, connecting: Connecting, request: Request
+    pods: ServedResource, nodes: ServedResource, endpoints: ServedResource, connecting: Connecter, request: Request
 ) -> Location:
     """Return a ready endpoint of the service's port. Raises 400, 404 without Endpoints, 503 if none is ready."""
     info, services = request.info, connecting.served

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
 
-    #: What a parameter's values mean; None: nothing.
+    #: Decodes the values of a parameter; None if they are unset.
     Read = Callable[[Sequence[str]], Any]
 
 

@@ -17,7 +17,7 @@ from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Attributes, Operation
 from steersman.apiserver.authz.interface import refusal
 from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, equivalent_api_versions
-from steersman.apiserver.endpoints.create_bodies import CreateBodyCache, KnownSpec
+from steersman.apiserver.endpoints.create_bodies import CachedSpec, CreateBodyCache
 from steersman.apiserver.endpoints.noop_applies import NoopApplyCache
 from steersman.apiserver.endpoints.options import field_manager_of
 from steersman.apiserver.endpoints.representation import render_object
@@ -96,7 +96,7 @@ class RequestScope:
             is_custom=served.is_custom,
             empty_lists=() if served.is_custom or served.struct is None else empty_lists_of(served.struct),
         )
-        #: Type and version of what clients write; without a type anything goes.
+        #: Type and version of request bodies; None accepts any fields.
         self.struct: Struct | None = served.struct
         self.api_version: str = resource.api_version
         self.create_steps: Final[Steps] = admission.steps(served, subresource, Operation.CREATE)
@@ -180,7 +180,7 @@ class RequestScope:
         return old if self.served.from_storage is None else self.to_request_version(old)
 
     def default(self, tree: Tree) -> None:
-        """Fill in what the client left out."""
+        """Set defaults."""
         self.served.strategy.default(tree, self._version)
 
     def default_beside_spec(self, tree: Tree) -> None:
@@ -188,11 +188,11 @@ class RequestScope:
         self.served.strategy.default_beside_spec(tree, self._version)
 
     def manage_fields(
-        self, ctx: RequestContext, tree: Tree, old: Tree | None, known_spec: KnownSpec | None = None
+        self, ctx: RequestContext, tree: Tree, old: Tree | None, cached_spec: CachedSpec | None = None
     ) -> None:
         """Update ``managedFields`` after a write of ``tree``, in the version of the request, over ``old``.
 
-        ``known_spec`` stands for the spec of a new object, with its defaults and unchanged since.
+        ``cached_spec`` stands for the spec of a new object, with its defaults and unchanged since.
         """
         if self.struct is None:
             return
@@ -208,7 +208,7 @@ class RequestScope:
                 manager=ctx.field_manager,
                 api_version=self.api_version,
                 time=time_text(ctx.now),
-                known_spec=known_spec,
+                cached_spec=cached_spec,
             )
             return
         own_update(
@@ -228,7 +228,7 @@ class RequestScope:
         return creation
 
     def to_storage_version(self, tree: Tree) -> Tree:
-        """Convert what the client wrote to the storage version."""
+        """Convert the client's object to the storage version."""
         if self.decoder.empty_lists:
             drop_empty_lists(tree, self.decoder.empty_lists)
         return tree if self.served.to_storage is None else self.served.to_storage(tree)
@@ -296,7 +296,7 @@ class RequestScope:
 
 
 class ServedVersions:
-    """The versions of one resource, as ownership asks for them (``Versions`` of managed fields)."""
+    """Versions of one resource for managed fields (``Versions``)."""
 
     __slots__ = ("_others", "_served")
 

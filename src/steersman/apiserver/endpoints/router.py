@@ -143,7 +143,7 @@ class Router:
         return endpoint(request)
 
     def _forget(self, group: str, version: str, resource: str) -> None:
-        """Drop the endpoints of a resource that has changed or gone; they are created again on the next request."""
+        """Drop the endpoints of a changed or removed resource; they are created again by the next request."""
         for key in [key for key in self._routes if key[:3] == (group, version, resource)]:
             del self._routes[key]
 

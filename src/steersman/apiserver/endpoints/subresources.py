@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from steersman.apiserver.endpoints.binding import binding_endpoints
 from steersman.apiserver.endpoints.component_statuses import component_endpoints
-from steersman.apiserver.endpoints.connecting import Connecting
+from steersman.apiserver.endpoints.connecting import Connecter
 from steersman.apiserver.endpoints.eviction import eviction_endpoints
 from steersman.apiserver.endpoints.pod_streams import log_endpoints, stream_endpoints
 from steersman.apiserver.endpoints.proxy import locate_node, locate_pod, locate_service, proxy_endpoints
@@ -52,9 +52,9 @@ def subresources(
             raise KeyError(name)
         return served
 
-    def connecting(resource: Resource, subresource: str) -> Connecting:
+    def connecting(resource: Resource, subresource: str) -> Connecter:
         kind = next(declared.kind for declared in resource.subresources if declared.name == subresource)
-        return Connecting(kept(resource.name), admission=admission, subresource=subresource, kind=kind)
+        return Connecter(kept(resource.name), admission=admission, subresource=subresource, kind=kind)
 
     def bindings(resource: Resource, _: ServedResource | None) -> Endpoints:
         return binding_endpoints(kept("pods"), resource, admission=admission, authorizer=authorizer)

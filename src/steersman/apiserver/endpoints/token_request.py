@@ -1,4 +1,4 @@
-"""``serviceaccounts/token``: a token for an account, for a while, and only as long as what it is bound to exists."""
+"""``serviceaccounts/token``: tokens of a ServiceAccount with an expiration, optionally bound to an object's lifetime."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authn.token_issuer import TokenIssuer
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.endpoints.posting import PostWrite
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request, Response
@@ -34,7 +34,7 @@ _ISSUED: Final = "authentication.kubernetes.io/issued-credential-id"
 _DEFAULT_SECONDS: Final = 3600
 _SECONDS_MIN: Final = 600
 _SECONDS_MAX: Final = 1 << 32
-#: What the ServiceAccount admission plugin asks for in pods; such a token lives a year, and warns after this time.
+#: Expiration that the ServiceAccount admission plugin requests; such a token is valid for a year and warns after this time.
 _WARN_ONLY_SECONDS: Final = 3607
 _EXTENDED_SECONDS: Final = 365 * 24 * 3600
 #: Kinds that a token can be bound to, and where they are.
@@ -141,7 +141,7 @@ class TokenRequests:
         entry = cache.get(cache.key("", name))
         return Ref(name) if entry is None else Ref(name, entry.tree()["metadata"]["uid"])
 
-    def _life(self, posted: Posted, bound: Bound) -> tuple[int, Bound]:
+    def _life(self, posted: PostWrite, bound: Bound) -> tuple[int, Bound]:
         """How long the token lives, and from when on its use is worth a warning."""
         spec = posted.new["spec"]
         seconds = spec["expirationSeconds"]
@@ -157,7 +157,7 @@ class TokenRequests:
         return _EXTENDED_SECONDS, extended
 
 
-def _check_names(posted: Posted) -> None:
+def _check_names(posted: PostWrite) -> None:
     """Raise 422 if the body names another account than the path."""
     name = posted.new["metadata"].get("name")
     if name and name != posted.object_name:
@@ -165,7 +165,7 @@ def _check_names(posted: Posted) -> None:
         raise invalid(_GROUP_KIND, posted.object_name, [why])
 
 
-def _check_uid(posted: Posted, account: Tree) -> None:
+def _check_uid(posted: PostWrite, account: Tree) -> None:
     """Raise 409 if the body has the UID of another account of that name (TokenRequestServiceAccountUIDValidation)."""
     requested_uid, uid = posted.new["metadata"].get("uid"), account["metadata"]["uid"]
     if requested_uid and requested_uid != uid:
@@ -173,8 +173,8 @@ def _check_uid(posted: Posted, account: Tree) -> None:
         raise conflict(_GROUP_KIND, posted.object_name, detail)
 
 
-def _complete(posted: Posted, account: Tree, audiences: tuple[str, ...]) -> None:
-    """Fill in what the client left out, and what only the server knows."""
+def _complete(posted: PostWrite, account: Tree, audiences: tuple[str, ...]) -> None:
+    """Set defaults and server-set fields."""
     tree = posted.new
     metadata = account["metadata"]
     tree["metadata"] |= {

@@ -65,7 +65,7 @@ async def delete_even_corrupt(scope: RequestScope, request: Request) -> Response
 
 
 async def delete_readable_collection(scope: RequestScope, request: Request) -> Response:
-    """Delete a collection; the option is not for that. Raises 422 besides what ``delete_collection`` raises."""
+    """Delete a collection; reject the option, which is for single objects. Raises 422 and the errors of ``delete_collection``."""
     options = await read_delete_options(request)
     if options.ignore_store_read_error:
         why = "is not allowed with DELETECOLLECTION, try again after removing the option"

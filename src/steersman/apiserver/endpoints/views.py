@@ -47,7 +47,7 @@ class View(Protocol):
 
 
 class ObjectView:
-    """Objects as they are."""
+    """View of whole objects."""
 
     def __init__(self, served: ServedResource) -> None:
         self._served = served

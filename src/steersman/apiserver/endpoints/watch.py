@@ -11,7 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
 from steersman.apimachinery.errors import StatusError, plain_error, resource_expired
-from steersman.apiserver.endpoints.list_options import read_list_options
+from steersman.apiserver.endpoints.list_options import list_options
 from steersman.apiserver.endpoints.negotiation import Media, Shape, negotiate
 from steersman.apiserver.endpoints.protobuf_views import ProtobufView
 from steersman.apiserver.endpoints.views import TableView, bookmark_tree, view_of
@@ -49,7 +49,7 @@ _NOWHERE: Final = -1
 async def watch(served: ServedResource, request: Request) -> Response:
     """Answer with the stream of events. Raises 400, 406, 422, and 500 for an invalid resourceVersion."""
     negotiate(request, is_custom=served.is_custom)
-    options = read_list_options(served, request, watch=True)
+    options = await list_options(served, request, watch=True)
     form = negotiate(request, stream=True, is_custom=served.is_custom)
     try:
         revision = parse_version(options.resource_version)
@@ -58,7 +58,7 @@ async def watch(served: ServedResource, request: Request) -> Response:
     view = view_of(served, form, include=request.param("includeObject"))
     if not served.cache.is_ready:
         await served.cache.ready()
-    shown: Shown = _TableEvents(view) if isinstance(view, TableView) else view
+    shown: EventView = _TableEvents(view) if isinstance(view, TableView) else view
     content_type = b"application/json"
     if form.media is Media.PROTOBUF:
         shown = ProtobufView(served, form)
@@ -77,7 +77,7 @@ async def watch(served: ServedResource, request: Request) -> Response:
     return Response(200, stream=stream, content_type=content_type)
 
 
-def _feed(served: ServedResource, options: ListOptions, form: Form, view: Shown) -> Feed:
+def _feed(served: ServedResource, options: ListOptions, form: Form, view: EventView) -> Feed:
     cache, selection = served.cache, options.selection
     if isinstance(view, _TableEvents):
         return Feed(cache, selection, whole=view.whole, head=None)
@@ -117,13 +117,13 @@ class Push(Protocol):
 
     @property
     def is_paused(self) -> bool:
-        """True while the client has not taken enough of what was written before."""
+        """True while the client's write buffer is above its high-water mark."""
 
     async def drained(self) -> None:
         """Return when more may be written, or the connection is lost."""
 
 
-class Shown(Protocol):
+class EventView(Protocol):
     """How objects show in events (see ``View``)."""
 
     def whole(self, entry: Entry) -> bytes: ...
@@ -134,7 +134,9 @@ class Shown(Protocol):
 class WatchStream:
     """The pieces of one watch. Holds a cursor, the objects still to be shown at the start, and one timer."""
 
-    def __init__(self, served: ServedResource, feed: Feed, view: Shown, *, options: ListOptions, revision: int) -> None:
+    def __init__(
+        self, served: ServedResource, feed: Feed, view: EventView, *, options: ListOptions, revision: int
+    ) -> None:
         self._served = served
         self._cache = served.cache
         self._feed = feed
@@ -150,6 +152,8 @@ class WatchStream:
         self._begun = False
         #: Nothing more follows.
         self._over = False
+        #: More can be read without waiting.
+        self._is_behind = False
         #: Objects of the present state that have not been sent.
         self._initial: deque[Entry] = deque()
         #: The version of that state, until the bookmark that ends it has been sent.
@@ -182,15 +186,15 @@ class WatchStream:
             push = self._push
             if push is not None and push.is_paused:
                 await push.drained()  # the cursor stays where it is: a client that does not read holds no events
-            busy, piece = self._next()
+            if self._is_behind:
+                await self._served.clock.sleep(0)  # a client may take each piece at once
+            self._is_behind, piece = self._next()
             if piece:
                 return piece
             if self._over:
                 await self.aclose()
                 raise StopAsyncIteration
-            if busy:
-                await self._served.clock.sleep(0)
-            else:
+            if not self._is_behind:
                 await self._wait()
 
     async def aclose(self) -> None:
@@ -212,7 +216,7 @@ class WatchStream:
             wakeups.remove(scope, self)
 
     def attach(self, push: Push) -> None:
-        """Write events that come while this waits with ``push``, without running the task."""
+        """Push events to the client while this waits, without waking the watch task."""
         self._push = push
 
     def wake(self) -> None:
@@ -241,7 +245,7 @@ class WatchStream:
     # -- the beginning -----------------------------------------------------------------------------------------------
 
     def begin_now(self) -> None:
-        """Begin, if nothing has to be waited for: then nothing that happens from now on is missed."""
+        """Begin if nothing must be awaited; later changes are not missed."""
         cache = self._cache
         wants_state = bool(self._options.send_initial_events)
         is_reached = self._revision <= cache.revision
@@ -250,7 +254,7 @@ class WatchStream:
             self._start()
 
     async def _begin(self) -> bytes:
-        """Begin after what has to be waited for; the ERROR event, if that fails."""
+        """Begin after the cache is fresh enough; return the ERROR event if that fails."""
         cache = self._cache
         try:
             if not self._options.send_initial_events:
@@ -267,13 +271,13 @@ class WatchStream:
         return b""
 
     async def _check_exists(self) -> None:
-        """Raise 410 for a version that the store has not reached: it is of a history that is gone (a restored snapshot)."""
+        """Raise 410 for a version above the store's revision, which comes from before a restored snapshot."""
         await self._cache.wait_fresh()
         if self._revision > self._cache.revision:
             raise resource_expired(f"resource version {self._revision} is not in the history of the store")
 
     def _start(self) -> None:
-        """Take the place in the ring, and the present state where it is asked for."""
+        """Set the cursor into the ring, and read the current state if initial events are requested."""
         self._begun = True
         cache, ring = self._cache, self._cache.ring
         self._epoch = cache.epoch

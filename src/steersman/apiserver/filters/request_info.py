@@ -6,13 +6,15 @@ request.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
-from steersman.apimachinery.errors import path_not_found
+from steersman.apimachinery.errors import StatusError, path_not_found
 from steersman.apimachinery.names import name_is_path_segment
 from steersman.apimachinery.selectors import SelectorError, parse_field_selector
 from steersman.apiserver.request import RequestInfo
+from steersman.apiserver.workers import in_worker, is_large
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -56,9 +58,15 @@ def request_info() -> Filter:
                         cache.clear()
                     cache[key] = info
             if request.raw_query and info.is_resource and not info.name and info.verb in _REFINED:
+                if is_large(len(request.raw_query)):
+                    return refined_in_worker(request, info)
                 info = refine(info, request.raw_query)
             request.info = info
             return handler(request)
+
+        async def refined_in_worker(request: Request, info: RequestInfo) -> Response:
+            request.info = await in_worker(_refine_long, info, request)
+            return await handler(request)
 
         return filtered
 
@@ -110,6 +118,13 @@ def _namespace(rest: list[str]) -> tuple[str, list[str]]:
     if len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
         return namespace, rest[2:]
     return namespace, rest
+
+
+def _refine_long(info: RequestInfo, request: Request) -> RequestInfo:
+    """Return ``refine``; the request also parses its query here, as later it would do so on the event loop."""
+    with suppress(StatusError):  # the handler that reads the query reports it
+        request.query  # noqa: B018 — parsed on first access
+    return refine(info, request.raw_query)
 
 
 def refine(info: RequestInfo, raw_query: bytes) -> RequestInfo:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.apiserver.flowcontrol.counts import FlowCounts
 from steersman.apiserver.flowcontrol.levels import PriorityLevel
 from steersman.apiserver.flowcontrol.schemas import FlowSchema
-from steersman.apiserver.flowcontrol.shares import Claim, allocate, limits_of
+from steersman.apiserver.flowcontrol.shares import SeatClaim, allocate, limits_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +106,7 @@ class FlowControl:
             peak = level.demand.end_period(now)
             limits = level.limits
             lower = max(limits.lower, min(limits.nominal, peak))
-            claims.append(Claim(lower, limits.upper, max(lower, level.demand.smoothed)))
+            claims.append(SeatClaim(lower, limits.upper, max(lower, level.demand.smoothed)))
         if not claims:
             return
         seats, self.fair_proportion = allocate(claims, total=sum(level.limits.nominal for level in limited))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.flowcontrol.shares import Demand, Limits
+from steersman.apiserver.flowcontrol.shares import Limits, SeatDemand
 from steersman.apiserver.flowcontrol.shuffling import deal
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class PriorityLevel:
         self.limit = 0
         self.in_use = 0
         self.waiting = 0
-        self.demand: Final = Demand(now)
+        self.demand: Final = SeatDemand(now)
         self.retry_after: Final = RetryAfter()
         self._waiting_seats = 0
         self._queues: list[_Queue] = []

@@ -40,7 +40,7 @@ def limits_of(specs: Mapping[str, Tree], *, total: int) -> dict[str, Limits]:
     return limits
 
 
-class Claim(msgspec.Struct, frozen=True):
+class SeatClaim(msgspec.Struct, frozen=True):
     """Target and bounds of one level's seats."""
 
     lower: float
@@ -48,7 +48,7 @@ class Claim(msgspec.Struct, frozen=True):
     target: float
 
 
-def allocate(claims: Sequence[Claim], *, total: float) -> tuple[list[float], float]:
+def allocate(claims: Sequence[SeatClaim], *, total: float) -> tuple[list[float], float]:
     """Return seats that sum to ``total``, as far as the bounds allow, and the fair proportion of targets.
 
     Every level gets that proportion within its bounds. Upstream: ``computeConcurrencyAllocation``.
@@ -69,7 +69,7 @@ def allocate(claims: Sequence[Claim], *, total: float) -> tuple[list[float], flo
     return at(high), high
 
 
-class Demand:
+class SeatDemand:
     """Seats in use or requested over time: mean, deviation and peak of a period."""
 
     __slots__ = ("_area", "_level", "_since", "_squares", "_start", "average", "deviation", "peak", "smoothed")

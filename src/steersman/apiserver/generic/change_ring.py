@@ -100,7 +100,7 @@ class ChangeRing:
         return then
 
     def clear(self, floor: int) -> None:
-        """Forget everything: what comes next starts after ``floor``. Cursors from before are not held any more."""
+        """Drop all changes; the next ones are later than ``floor``. Earlier cursors become invalid."""
         self._first = self.end + 1
         self._changes.clear()
         self._bytes = 0

@@ -1,4 +1,4 @@
-"""Deletion: what a DELETE makes of an object, at once, after a time, or when its last finalizer goes.
+"""Deletion of objects: immediate, after a grace period, or with the removal of the last finalizer.
 
 ``plan_deletion`` is the rule (``rest.BeforeDelete`` and the finalizer rules of ``genericregistry.Store`` upstream), pure;
 ``delete`` carries the plan out, and plans again when another writer came first.
@@ -42,21 +42,21 @@ _SECONDS_MAX: Final = 100 * 365 * 86400
 _POLICY_FINALIZERS: Final = frozenset({ORPHAN_FINALIZER, FOREGROUND_FINALIZER})
 
 
-class Deleted(msgspec.Struct, frozen=True):
+class DeletionResult(msgspec.Struct, frozen=True):
     """Outcome of a deletion."""
 
-    #: The object as it is left, or as it was when it went.
+    #: The remaining object, or the last state of a removed one.
     entry: Entry
-    #: It is gone (or would be, were it not for the dry run).
+    #: True if it was removed (or would be, without dry run).
     is_gone: bool
 
 
-class Step(Enum):
+class DeletionStep(Enum):
     """Next step of a deletion."""
 
-    #: Nothing: its deletion is under way and need not be hurried.
+    #: No action: the deletion is in progress and its grace period is not shortened.
     WAIT = "wait"
-    #: Store it as marked and leave it.
+    #: Store it with a deletion timestamp.
     MARK = "mark"
     #: Store it as marked, then remove it.
     MARK_AND_REMOVE = "mark and remove"
@@ -66,14 +66,14 @@ class Step(Enum):
 class Plan(msgspec.Struct, frozen=True):
     """The next step, and the object as marked (None when nothing is to be stored)."""
 
-    step: Step
+    step: DeletionStep
     marked: Tree | None = None
 
 
 def plan_deletion(
     strategy: Strategy, ctx: RequestContext, obj: Tree, options: DeleteOptions, *, is_graceful: bool
 ) -> Plan:
-    """Return what a DELETE does to ``obj``, which is not changed. ``is_graceful``: the kind has grace periods (pods)."""
+    """Return the next step of a deletion of ``obj``, which is not changed. ``is_graceful``: the kind has grace periods (pods)."""
     if strategy.deletes_in_phases:
         phased = _plan_phase(strategy, ctx, obj, options)
         if phased is not None:
@@ -84,7 +84,7 @@ def plan_deletion(
     if is_graceful:
         under_way = _is_under_way(metadata, options)
         if under_way:
-            return Plan(Step.WAIT)
+            return Plan(DeletionStep.WAIT)
         grace_seconds = _mark_gracefully(strategy, ctx, marked, options)
     finalizers = metadata.get("finalizers") or []
     remaining = finalizers_after(strategy, finalizers, options)
@@ -92,13 +92,13 @@ def plan_deletion(
         _set_finalizers(metadata, remaining)
         finalizers = remaining
     elif not finalizers and grace_seconds is None:
-        return Plan(Step.REMOVE)
+        return Plan(DeletionStep.REMOVE)
     if grace_seconds is None and finalizers:
         _mark_at_once(metadata, ctx.now)
         if not obj["metadata"].get("deletionTimestamp"):
             strategy.mark_deleted(ctx, marked, obj)
     stays = bool(finalizers) or bool(grace_seconds)
-    return Plan(Step.MARK if stays else Step.MARK_AND_REMOVE, marked)
+    return Plan(DeletionStep.MARK if stays else DeletionStep.MARK_AND_REMOVE, marked)
 
 
 def finalizers_after(strategy: Strategy, finalizers: list[str], options: DeleteOptions) -> list[str]:
@@ -198,8 +198,8 @@ def _plan_phase(strategy: Strategy, ctx: RequestContext, obj: Tree, options: Del
         _set_finalizers(metadata, finalizers_after(strategy, metadata.get("finalizers") or [], options))
         marked = {**obj, "metadata": metadata}
         strategy.mark_terminating(marked)
-        return Plan(Step.MARK, marked)
-    return None if strategy.is_finalized(obj) else Plan(Step.WAIT)
+        return Plan(DeletionStep.MARK, marked)
+    return None if strategy.is_finalized(obj) else Plan(DeletionStep.WAIT)
 
 
 async def delete(
@@ -208,8 +208,8 @@ async def delete(
     name: str,
     options: DeleteOptions,
     validate: ValidateDelete | None = None,
-) -> Deleted:
-    """Delete an object, or start to. Raises 403, 404, 409 and what admission refuses with."""
+) -> DeletionResult:
+    """Delete an object, or mark it as terminating. Raises 403, 404, 409 and the errors of admission."""
     key = objects.key(ctx, name)
     entry = await objects.current(key)
     #: After the first step of two the client's version is no longer the object's, by our own doing.
@@ -222,29 +222,29 @@ async def delete(
         check_preconditions(objects, obj, name, options, any_version=marked_by_us)
         objects.strategy.check_graceful_delete(ctx, obj)
         plan = plan_deletion(objects.strategy, ctx, obj, options, is_graceful=is_graceful(objects.strategy))
-        if plan.step is Step.WAIT:
-            return Deleted(entry, is_gone=False)
+        if plan.step is DeletionStep.WAIT:
+            return DeletionResult(entry, is_gone=False)
         if validate is not None and not marked_by_us:
             await validate(obj)
         try:
             if plan.marked is not None:
                 entry = await objects.put(ctx, key, plan.marked, entry)
-                if plan.step is Step.MARK:
-                    return Deleted(entry, is_gone=False)
+                if plan.step is DeletionStep.MARK:
+                    return DeletionResult(entry, is_gone=False)
                 marked_by_us = True
             return await _remove(objects, ctx, key, entry)
         except Conflict as lost:
             if lost.current is None and marked_by_us:
-                return Deleted(entry, is_gone=True)
+                return DeletionResult(entry, is_gone=True)
             entry = await objects.entry_from(lost.current)
     raise conflict(ctx.group_resource, name)
 
 
-async def _remove(objects: ObjectStore, ctx: RequestContext, key: str, entry: Entry) -> Deleted:
+async def _remove(objects: ObjectStore, ctx: RequestContext, key: str, entry: Entry) -> DeletionResult:
     if ctx.dry_run:
-        return Deleted(entry, is_gone=True)
+        return DeletionResult(entry, is_gone=True)
     revision = await objects.delete(ctx, key, await _tree_of(objects, entry), expected=entry.revision)
-    return Deleted(entry.at(revision), is_gone=True)
+    return DeletionResult(entry.at(revision), is_gone=True)
 
 
 async def _tree_of(objects: ObjectStore, entry: Entry) -> Tree:
@@ -254,7 +254,7 @@ async def _tree_of(objects: ObjectStore, entry: Entry) -> Tree:
 
 
 async def delete_each(entries: Sequence[Entry], delete_one: Callable[[Entry], Awaitable[object]]) -> None:
-    """Call ``delete_one`` for all of them, some at a time. What is gone already is no failure; any other is raised."""
+    """Call ``delete_one`` for all entries with bounded concurrency. Removed objects are skipped; other errors are raised."""
     for start in range(0, len(entries), AT_ONCE):
         group = entries[start : start + AT_ONCE]
         for outcome in await asyncio.gather(*map(delete_one, group), return_exceptions=True):

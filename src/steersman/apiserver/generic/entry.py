@@ -21,7 +21,8 @@ import msgspec
 
 from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.codec import encode
-from steersman.apiserver.generic.entry_parts import PARTS_BYTES, labels_of, labels_text, tree_in_parts, version_of
+from steersman.apimachinery.json_parts import PARTS_BYTES
+from steersman.apiserver.generic.entry_parts import labels_of, labels_text, tree_in_parts, version_of
 from steersman.apiserver.generic.storage_codec import decode_json_value
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ _field_sets: Final = BoundedCache[tuple[str, ...]](entries_max=4096, bytes_max=_
 
 
 class Entry(msgspec.Struct, gc=False, eq=False):
-    """One object as of one revision. Immutable but for what it remembers of being read."""
+    """One object at one revision. Immutable except for cached views."""
 
     key: str
     #: The object in the storage version without kind and apiVersion; metadata and in it resourceVersion come first.
@@ -248,5 +249,5 @@ def _says_version(value: bytes) -> bool:
 
 
 def object_head(kind: str, api_version: str) -> bytes:
-    """``{"kind":"Pod","apiVersion":"v1",``: what goes before an entry's ``raw[1:]`` to make a whole object."""
+    """Return ``{"kind":"Pod","apiVersion":"v1",``, the text before ``raw[1:]`` of an entry in a whole object."""
     return b'{"kind":%b,"apiVersion":%b,' % (encode(kind), encode(api_version))

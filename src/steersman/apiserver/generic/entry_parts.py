@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from steersman.apimachinery.json_parts import PARTS_BYTES, decode_in_parts
 from steersman.apimachinery.workmeter import spend_bytes
 
 
@@ -32,9 +33,6 @@ class _Deletion(msgspec.Struct, gc=False, rename={"time": "deletionTimestamp"}):
 class _Deletable(msgspec.Struct, gc=False):
     metadata: _Deletion
 
-
-#: Larger objects are decoded part by part, because one call of the decoder holds the interpreter lock: 15 ms for a megabyte.
-PARTS_BYTES: Final = 256 * 1024
 
 _decode: Final = msgspec.json.Decoder().decode
 _decode_fields: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -84,6 +82,9 @@ def _metadata(raw: msgspec.Raw, *, with_managed_fields: bool) -> dict[str, Any]:
 
 
 def _part(raw: msgspec.Raw) -> Any:
+    size = len(memoryview(raw))
+    if size >= PARTS_BYTES:
+        return decode_in_parts(bytes(raw))
     value = _decode(raw)
-    spend_bytes(len(memoryview(raw)))
+    spend_bytes(size)
     return value

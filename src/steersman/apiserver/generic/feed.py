@@ -1,4 +1,4 @@
-"""Changes as a watch sends them: filtered, in the form asked for, encoded once for all watchers that ask alike."""
+"""Events of watches: filtered, in the requested form, encoded once for all watchers with equal options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.selection import Selection
     from steersman.apiserver.generic.watch_cache import WatchCache
 
-#: What one read looks at and makes, at most; a watcher that is far behind gets its turns like all others.
+#: Bounds of the changes and bytes of one read, so that a watcher that is far behind does not delay others.
 _CHANGES_MAX: Final = 1000
 _BYTES_MAX: Final = 256 * 1024
 #: Ranges that are kept joined: the watchers of one round stand at the same place, stragglers one or two behind.
@@ -109,7 +109,7 @@ class ConvertedFeed(Feed):
         self._start = self._stop = 0
 
     def set_ahead(self, cursor: int, changes: list[Change]) -> None:
-        """Take the converted changes from ``cursor`` on."""
+        """Set the converted changes from ``cursor`` on."""
         self._ahead, self._start, self._stop = changes, cursor, cursor + len(changes)
 
     def read(self, cursor: int) -> tuple[bytes, int]:

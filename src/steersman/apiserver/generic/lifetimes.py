@@ -44,5 +44,5 @@ class Lifetimes:
         return self._lease_id
 
     def forget(self) -> None:
-        """Grant a new lease next time: the current one is gone."""
+        """Forget the current lease, which has expired; the next call grants a new one."""
         self._lease_id = 0

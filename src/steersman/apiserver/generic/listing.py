@@ -1,4 +1,4 @@
-"""Lists: which objects, in which version, which page of them. What upstream's cacher and etcd3 store decide together."""
+"""Lists: selection, resourceVersion semantics and paging. Upstream: ``cacher`` and ``etcd3.store``."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ NOT_OLDER_THAN: Final = "NotOlderThan"
 _UNSIGNED: Final = re.compile(r"[0-9]+")
 _UINT64: Final = 1 << 64
 _DIGITS_MAX: Final = 25
-#: Objects that are looked at before other requests get their turn.
+#: Objects that are matched before other requests run.
 _STEP: Final = 1000
-#: Bytes of objects that are decoded before other requests get their turn: 10 ms of work.
+#: Bytes of objects that are decoded before other requests run: 10 ms of work.
 _STEP_BYTES: Final = 512 * 1024
 
 _TOO_OLD: Final = "The resourceVersion for the provided list is too old."
@@ -82,7 +82,7 @@ class _Place(msgspec.Struct):
 async def list_page(
     cache: WatchCache, options: ListOptions, *, group_resource: str = "", converter: Converter | None = None
 ) -> Page:
-    """Return the objects asked for, converted. Raises 500 with the keys of objects that cannot be read, 400, 410 for a version that is not kept any more, 504 for one that is not there yet."""
+    """Return the selected objects, converted. Raises 500 with the keys of objects that cannot be read, 400, 410 for a version that is not kept any more, 504 for one that is not there yet."""
     selection = options.selection
     place = await _place(cache, options)
     cache.check_readable(selection.scope, group_resource)

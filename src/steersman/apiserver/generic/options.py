@@ -24,7 +24,7 @@ _META_V1: Final = "meta.k8s.io/v1"
 
 
 class WriteOptions:
-    """Options of a create, update or patch, as the client gave them. A value: it is kept and shared, and never changed."""
+    """Options of a create, update or patch as requested. Immutable and shared."""
 
     __slots__ = ("dry_run", "field_manager", "field_validation", "force", "lenient", "strict")
 
@@ -78,7 +78,7 @@ class DeleteOptions(msgspec.Struct, frozen=True):
 
     @property
     def says_propagation(self) -> bool:
-        """Report whether the client said what is to happen to dependents."""
+        """Report whether the client requested a propagation policy."""
         return bool(self.propagation_policy) or self.orphan_dependents is not None
 
     def tree(self) -> dict[str, Any]:

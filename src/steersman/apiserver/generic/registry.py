@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Kinds(Protocol):
-    """Rules of the built-in kinds, which the engine asks for and does not know."""
+    """Rules of the built-in kinds; the engine depends on this interface only."""
 
     def strategy(self, resource: Resource) -> Strategy:
         """Return a new strategy. Raises ``LookupError`` for a kind without one."""
@@ -90,7 +90,7 @@ class Registry:
         self._min_request_timeout_seconds: Final = min_request_timeout_seconds
         self._storage_media_type: Final = storage_media_type
         built_in = tuple(resources)
-        #: What may be asked for; custom resources are not here, they are served as soon as they are known.
+        #: Built-in resources, served from their first request; custom resources are served as soon as they are established.
         self._built_in: Final = {(r.group, r.version, r.name): r for r in built_in}
         #: Groups whose unknown versions and resources are answered with a Status.
         self.groups: Final = frozenset(r.group for r in built_in)
@@ -189,7 +189,7 @@ class Registry:
             cache.mark_stale()
 
     def close(self) -> None:
-        """End all watches and stop following the store, of what was added, too."""
+        """End all watches and stop following the store, for added resources too."""
         for served in self._served.values():
             served.cache.close()
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 async def rewrite(objects: ObjectStore, ctx: RequestContext, name: str, change: Rewrite) -> Entry:
-    """Store what ``change`` makes of the object. Raises 404, 409, and what ``change`` raises."""
+    """Store the object changed by ``change``. Raises 404, 409, and the errors of ``change``."""
     key = objects.key(ctx, name)
     entry = await objects.current(key)
     for _ in range(ATTEMPTS_MAX):

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from steersman.apimachinery.selectors import FieldRequirement
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from steersman.apimachinery.selectors import FieldRequirement, FieldSelector, LabelSelector
+    from steersman.apimachinery.selectors import FieldSelector, LabelSelector
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.watch_cache import WatchCache
@@ -50,7 +52,7 @@ class Selection:
 
     @property
     def takes_all(self) -> bool:
-        """Every object in the scope is shown: no selector was given."""
+        """True if there is no selector: all objects of the scope match."""
         return not self._tests
 
     def covers(self, key: str) -> bool:
@@ -82,7 +84,7 @@ def select(
 ) -> Selection:
     """Return the selection of a request. ``fields`` has the kind's own field labels (``field_values``), and names."""
     requirements = fields.requirements if fields is not None else ()
-    tests: list[Test] = [_field_test(cache, requirement, field_values or {}) for requirement in requirements]
+    tests: list[Test] = _field_tests(cache, requirements, field_values or {})
     if labels is not None and not labels.is_empty:
         matches = labels.matches
         tests.append(lambda entry: matches(entry.labels))
@@ -96,6 +98,39 @@ def select(
     identity = (scope, str(labels or ""), str(fields or ""), shard[0] if shard else "")
     reads_objects = any(requirement[0] not in (NAME, NAMESPACE) for requirement in requirements)
     return Selection(scope, base=base, is_single=is_single, tests=tests, identity=identity, reads_objects=reads_objects)
+
+
+def _field_tests(
+    cache: WatchCache, requirements: Sequence[FieldRequirement], values: Mapping[str, Callable[[Tree], str]]
+) -> list[Test]:
+    """Return a test per field, or two: fields are few, but a client chooses the number of requirements."""
+    by_field: dict[str, list[FieldRequirement]] = {}
+    for requirement in requirements:
+        by_field.setdefault(requirement.field, []).append(requirement)
+    tests: list[Test] = []
+    for field, group in by_field.items():
+        if len(group) == 1:
+            tests.append(_field_test(cache, group[0], values))
+            continue
+        required = {requirement.value for requirement in group if requirement.equal}
+        forbidden = frozenset(requirement.value for requirement in group if not requirement.equal)
+        if len(required) > 1:
+            return [lambda _: False]
+        tests += [_field_test(cache, FieldRequirement(field, value), values) for value in required]
+        if forbidden:
+            tests.append(_other_values_test(cache, field, forbidden, values))
+    return tests
+
+
+def _other_values_test(
+    cache: WatchCache, field: str, forbidden: frozenset[str], values: Mapping[str, Callable[[Tree], str]]
+) -> Test:
+    if field == NAME:
+        return lambda entry: entry.name not in forbidden
+    if field == NAMESPACE:
+        return lambda entry: cache.namespace_of(entry) not in forbidden
+    index = list(values).index(field)
+    return lambda entry: entry.fields(values)[index] not in forbidden
 
 
 def _field_test(cache: WatchCache, requirement: FieldRequirement, values: Mapping[str, Callable[[Tree], str]]) -> Test:

@@ -1,4 +1,4 @@
-"""One resource in one version as the endpoints serve it: what it is, where it is kept, and what is special about it."""
+"""One resource in one version as the endpoints serve it: its storage, strategy, type and conversions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.codec import encode
+from steersman.apimachinery.json_parts import PARTS_BYTES
 from steersman.apiserver.generic.conversion import SharedConversions
 from steersman.apiserver.generic.entry import object_head
-from steersman.apiserver.generic.entry_parts import PARTS_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -118,7 +118,7 @@ class ServedResource:
 
     @property
     def struct(self) -> Struct | None:
-        """Return the type of the object in the version served; None when anything goes."""
+        """Return the type of the object in the version served; None accepts any fields."""
         struct = self._struct
         if struct is None and self._load_struct is not None:
             struct = self._struct = self._load_struct()

@@ -1,4 +1,4 @@
-"""Writes of the server itself: objects and changes made in this process, which no body describes."""
+"""Writes of the server itself: created objects and changes without a request body."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class ServerCreate(Write):
-    """Create of an object that was made here, in the storage version."""
+    """Create of an object built by the server, in the storage version."""
 
     __slots__ = ("_validate",)
 

@@ -23,10 +23,10 @@ from steersman.apimachinery.errors import (
 )
 from steersman.apimachinery.field import ErrorType, FieldError
 from steersman.apimachinery.trees import copy_tree, same_tree
-from steersman.apiserver.generic.contention import Turns
 from steersman.apiserver.generic.corrupt import corrupt_object
 from steersman.apiserver.generic.entry import StaleEntry
 from steersman.apiserver.generic.entry_parts import is_terminating
+from steersman.apiserver.generic.key_locks import KeyLocks
 from steersman.apiserver.generic.server_writes import ServerCreate, ServerUpdate
 from steersman.apiserver.generic.storage_codec import UnreadableValueError
 from steersman.apiserver.generic.strategy import Strategy
@@ -60,15 +60,15 @@ if TYPE_CHECKING:
 
 
 class ObjectStore:
-    """See the module's promises. ``ctx`` says namespace, time, dry run and how messages name the resource."""
+    """Generic store of one resource; see the module for its guarantees. ``ctx`` has namespace, time, dry run and the resource name of messages."""
 
     __slots__ = (
         "_has_extra_ops",
         "_identities",
         "_is_metered",
+        "_key_locks",
         "_lifetimes",
         "_store",
-        "_turns",
         "_update_hooks",
         "cache",
         "group_kind",
@@ -100,7 +100,7 @@ class ObjectStore:
         self.namespaced: Final = cache.namespaced
         self._identities: Final = identities
         self._lifetimes: Final = lifetimes
-        self._turns: Final = Turns()
+        self._key_locks: Final = KeyLocks()
         self._is_metered: Final[bool] = strategy.is_metered
         self._update_hooks: Final = strategy.update_hooks()
         #: Most kinds write no other keys, so their objects need no copy for another attempt.
@@ -217,7 +217,7 @@ class ObjectStore:
         )
 
     def runner(self, *, is_large: bool) -> Runner | None:
-        """Return what runs preparation and validation elsewhere than on the loop; None: they run on the loop."""
+        """Return the worker pool for preparation and validation; None: they run on the loop."""
         if is_large:
             return in_worker
         return with_allowance if self._is_metered else None
@@ -283,9 +283,9 @@ class ObjectStore:
             error.status["message"] = f"object is being deleted: {error.message}"
         return error
 
-    def turn(self, key: str) -> AbstractAsyncContextManager[None]:
-        """Return the context in which one of several contending writers of a key works."""
-        return self._turns.turn(key)
+    def contended(self, key: str) -> AbstractAsyncContextManager[None]:
+        """Return the context that serializes the contending writers of a key."""
+        return self._key_locks.hold(key)
 
     # -- writes of the server itself -----------------------------------------------------------------------------------
 
@@ -313,7 +313,7 @@ class ObjectStore:
         return self.layout.entry(key, value, revision)
 
     async def delete(self, ctx: RequestContext, key: str, tree: Tree, *, expected: int) -> int:
-        """Remove an object and what was allocated to it; answers the revision. Raises ``Conflict``."""
+        """Remove an object and its allocations; return the revision. Raises ``Conflict``."""
         for _ in range(ATTEMPTS_MAX):
             ops: list[Op] = []
             if self._has_extra_ops:
@@ -327,7 +327,7 @@ class ObjectStore:
         raise conflict(ctx.group_resource, tree["metadata"]["name"])
 
     async def delete_corrupt(self, key: str, *, expected: int) -> None:
-        """Remove an object whose stored data is damaged, without a look at it. Raises 409, 503."""
+        """Remove an object whose stored data is damaged, without decoding it. Raises 409, 503."""
         try:
             await self._commit([Delete(key, expected=expected)])
         except Conflict as lost:
@@ -373,7 +373,7 @@ class ObjectStore:
         expected: int,
         make_extra_ops: Callable[[Tree], Awaitable[Sequence[Op]]],
     ) -> Entry:
-        """Store an object with operations on other keys, which are made again when the expectation of one of them fails."""
+        """Store an object with operations on other keys, which are rebuilt when one of their checks fails."""
         pristine = await in_worker(copy_tree, tree) if ctx.is_large else copy_tree(tree)
         for _ in range(ATTEMPTS_MAX):
             ops = await make_extra_ops(tree)

@@ -44,7 +44,7 @@ class Column(msgspec.Struct, frozen=True):
     type: str = "string"
     format: str = ""
     priority: int = 0
-    #: What it shows, in a fixed text; or by ``field``.
+    #: Description; empty: that of ``field``.
     description: str = ""
     #: The field of a built-in type whose text describes the column: ``core.v1.PodSpec.nodeName``.
     field: str = ""
@@ -86,7 +86,7 @@ class UpdateHooks(NamedTuple):
 
 
 class Strategy:
-    """The rules of a kind without peculiarities; kinds override what is theirs.
+    """Default rules of a kind; strategies of kinds override them.
 
     The synchronous hooks run in a worker thread for large objects: state that the loop changes is read through ``on_loop``.
     """
@@ -101,7 +101,7 @@ class Strategy:
     returns_deleted_object: ClassVar[bool] = False
     #: ``metadata.generation`` is kept: 1 on create, +1 when what ``generation_view`` shows changes.
     has_generation: ClassVar[bool] = False
-    #: What a DELETE without a policy means: ``background``, ``orphan`` (RCs, Jobs); ``none``: policies mean nothing (Events).
+    #: Default propagation policy of DELETE: ``background``, ``orphan`` (RCs, Jobs), ``none`` (Events: policies have no effect).
     default_propagation: ClassVar[str] = "background"
     #: Finalizers that a DELETE adds for controllers that clean up first (custom resource definitions).
     delete_finalizers: ClassVar[tuple[str, ...]] = ()
@@ -117,7 +117,7 @@ class Strategy:
     metadata_checks_on_update: ClassVar[tuple[int, int]] = (1, 0)
     #: Finalizers but the standard ones need a domain (not where upstream leaves out what core kinds add to the rules).
     finalizers_need_domains: ClassVar[bool] = True
-    #: Whether a change is right depends on who makes it (roles and bindings).
+    #: True if validation depends on the user (escalation checks of roles and bindings).
     judges_writers: ClassVar[bool] = False
     #: Validation charges the work meter (clients supply expressions or patterns), and moves to a worker once it is expensive.
     #: The hooks of a write may then run twice.
@@ -156,13 +156,13 @@ class Strategy:
     # -- defaults and preparation ---------------------------------------------------------------------------------
 
     def default(self, obj: Tree, version: str) -> None:
-        """Fill in what the client left out. Idempotent. ``version`` is the one the tree is written in."""
+        """Set defaults. Idempotent. ``version`` is that of the tree."""
 
     def default_beside_spec(self, obj: Tree, version: str) -> None:
         """Default the rest of an object that has only metadata and spec (``defaults_spec_alone``)."""
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        """Drop what clients may not set (status) and set what they cannot."""
+        """Drop fields that clients may not set (status) and set those of the server."""
         self.reset_status(obj)
 
     def reset_status(self, obj: Tree) -> None:
@@ -174,7 +174,7 @@ class Strategy:
             obj["status"] = msgspec.json.decode(encoded)
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """Carry over from ``old`` what this write may not change."""
+        """Restore fields of ``old`` that this write may not change."""
         _carry(obj, old, "status")
 
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
@@ -211,7 +211,7 @@ class Strategy:
         return ()
 
     def status_warnings(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[str]:
-        """Texts for Warning headers about a write through ``/status``."""
+        """Return warnings about an update of ``/status``."""
         return ()
 
     # -- writes that belong together ----------------------------------------------------------------------------
@@ -234,7 +234,7 @@ class Strategy:
     # -- deletion -----------------------------------------------------------------------------------------------------
 
     def grace_period_seconds(self, ctx: RequestContext, obj: Tree, requested_seconds: int | None) -> int:
-        """How long the object stays after DELETE; 0 removes it at once. Kinds without grace say 0 whatever is asked."""
+        """Return the grace period of a DELETE; 0 removes the object at once. Kinds without grace periods return 0."""
         return 0
 
     def check_graceful_delete(self, ctx: RequestContext, obj: Tree) -> None:
@@ -282,7 +282,7 @@ def _encoded_zero_status(group_resource: str) -> bytes | None:
 
 
 def _carry(obj: Tree, old: Tree, key: str) -> None:
-    """Make ``obj[key]`` what it was in ``old``."""
+    """Restore ``obj[key]`` from ``old``."""
     if key in old:
         obj[key] = old[key]
     else:

@@ -33,7 +33,7 @@ class WatchWaiter(Protocol):
     """A watch request, or another task, waiting for events."""
 
     def wake(self) -> None:
-        """Look for changes. Must not raise; may be called without a change, and after ``remove``."""
+        """Check for changes. Must not raise; may be called without a change, and after ``remove``."""
 
 
 class Wakeups:
@@ -62,7 +62,7 @@ class Wakeups:
         self._controllers: dict[WatchWaiter, None] = {}
         #: Scopes touched since the last round began, in that order: a seed of a simulation decides on it, not a hash.
         self._touched: dict[str, None] = {}
-        #: Those that the round under way has not woken yet, last first; None between rounds.
+        #: Waiters that the current round has not woken yet, last first; None between rounds.
         self._round: list[WatchWaiter] | None = None
         self._round_began = 0.0
         self._round_size = 0

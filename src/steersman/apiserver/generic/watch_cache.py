@@ -1,4 +1,4 @@
-"""The state of one resource in memory, as bytes: what GET, LIST and WATCH are answered from.
+"""Watch cache of one resource: its encoded objects and recent changes, from which GET, LIST and WATCH are served.
 
 Promises:
 
@@ -54,7 +54,7 @@ _DELETED: Final = EventType.DELETED
 
 
 class Follower(Protocol):
-    """Keeps something up to date that is made of all objects of a cache (an index); called in step with the cache."""
+    """Index over all objects of a cache, updated in step with it."""
 
     def reset(self, entries: list[Entry]) -> None:
         """Replace all objects."""
@@ -64,6 +64,21 @@ class Follower(Protocol):
 
     def remove(self, key: str) -> None:
         """Remove an object."""
+
+
+class CacheCounts:
+    """Counters of a watch cache, for metrics."""
+
+    __slots__ = ("consistent_reads", "dispatched", "events", "failed_reads", "fills")
+
+    def __init__(self) -> None:
+        #: Events of the store, and changes that were passed on to watches.
+        self.events = 0
+        self.dispatched = 0
+        self.fills = 0
+        #: Reads that waited for the store's revision, and reads that could not be answered.
+        self.consistent_reads = 0
+        self.failed_reads = 0
 
 
 class WatchCache:
@@ -92,7 +107,7 @@ class WatchCache:
         self.min_request_timeout_seconds = min_request_timeout_seconds
         self.ring = ring or ChangeRing(0)
         self.wakeups = Wakeups(prefix, clock=clock)
-        #: What the watches of now read; shared among those that ask alike.
+        #: Feeds of open watches, shared by those with equal options.
         self.feeds: WeakValueDictionary[tuple[object, ...], Feed] = WeakValueDictionary()
         #: Called with every change before watches are woken.
         self._followers: list[Follower] = []
@@ -119,6 +134,7 @@ class WatchCache:
         #: Watches of epochs before this one end with 410: their resource versions may be of a history that is gone.
         self.expired_epoch = 0
         self.closed = False
+        self.counts: Final = CacheCounts()
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -128,7 +144,7 @@ class WatchCache:
         return self._filled
 
     def start(self) -> None:
-        """Begin to fill, for who will ask later. Idempotent."""
+        """Start to fill the cache for later readers. Idempotent."""
         if not self._filled:
             self._start_filling()
 
@@ -186,6 +202,7 @@ class WatchCache:
             _log.warning("cannot fill the cache of %s: %s", self.prefix, error)
             return False
         self._filled = True
+        self.counts.fills += 1
         self._resolve(self._ready_waiters)
         return True
 
@@ -220,7 +237,7 @@ class WatchCache:
             return error.readable
 
     def _readable(self, key: str, value: bytes, revision: int, *, is_stale: bool = False) -> Entry | None:
-        """Return the entry; None for what no API server wrote: one bad value must not end all reads."""
+        """Return the entry; None for a value that no API server wrote, so that it does not fail all reads."""
         try:
             return self.layout.entry(key, value, revision, is_stale=is_stale)
         except UnreadableValueError as error:
@@ -284,12 +301,14 @@ class WatchCache:
 
     def _apply(self, batch: Batch) -> None:
         """Apply a batch of the store to state and ring, and wake the waiters of its revision."""
-        ring, wakeups, revision = self.ring, self.wakeups, batch.revision
+        ring, wakeups, counts, revision = self.ring, self.wakeups, self.counts, batch.revision
         for event in batch.events:
             change = self._apply_event(event)
             if change is not None:
                 ring.append(change)
                 wakeups.touch(event.key)
+                counts.dispatched += 1
+        counts.events += len(batch.events)
         self._applied = max(self._applied, revision)
         if batch.events:
             wakeups.wake()
@@ -331,11 +350,13 @@ class WatchCache:
             try:
                 await self._store.current_revision()
             except StoreError as error:
+                self.counts.failed_reads += 1
                 raise service_unavailable(str(error)) from error
+            self.counts.consistent_reads += 1
             await self.ready()  # the store's watch may have been lost meanwhile
 
     async def wait_until(self, revision: int) -> None:
-        """Return when the state is at least as new as ``revision``. Raises 504 when that does not come about soon."""
+        """Wait until the cache has reached ``revision``. Raises 504 after a timeout."""
         await self.ready()
         if revision <= self.revision:
             return

@@ -109,10 +109,10 @@ class Write:
         """Set ``new``. Raises 400, 404, 409, 422."""
 
     def match_path(self) -> None:
-        """Make name and namespace those of the path. Raises 400."""
+        """Set name and namespace to those of the path. Raises 400."""
 
     def default(self) -> None:
-        """Fill in what the client left out."""
+        """Set defaults."""
 
     def manage_fields(self) -> None:
         """Update ``metadata.managedFields``."""
@@ -127,7 +127,7 @@ class Write:
         return None
 
     def after_mutation(self) -> None:
-        """Repair what mutating admission may have broken."""
+        """Repair metadata after mutating admission."""
 
     # -- preparation and validation ------------------------------------------------------------------------------------
 
@@ -217,7 +217,10 @@ async def read(write: Write) -> None:
     waiting = write.mutate()
     if waiting is not None:
         await waiting
-    write.after_mutation()
+    if write.ctx.is_large:
+        await in_worker(write.after_mutation)
+    else:
+        write.after_mutation()
 
 
 async def _decode_and_wait(write: Write, pending: PendingConversionError | None = None) -> None:
@@ -282,7 +285,7 @@ async def run_update(write: Write) -> Entry:
     key = objects.key(ctx, write.name)
     with suppress(Conflict):
         return await _update(write, key, await objects.current(key))
-    async with objects.turn(key):
+    async with objects.contended(key):
         for _ in range(ATTEMPTS_MAX):
             entry = await objects.current(key)
             try:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 
-#: What a create may not say of itself (``rest.WipeObjectMetaSystemFields``).
+#: Metadata that a create resets (``rest.WipeObjectMetaSystemFields``).
 _SYSTEM_FIELDS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 #: All that the rules of metadata look at, but for ``managedFields``, which the server has written.
 _RULED: Final = (
@@ -51,7 +51,7 @@ _UINT64_END: Final = 2**64
 
 
 class _Last:
-    """The second that was last asked for: its start, its end and its text. Most writes are of the second of the one before."""
+    """Cache of the last formatted second: start, end and text. Most writes fall into the second of their predecessor."""
 
     __slots__ = ("told",)
 
@@ -76,7 +76,7 @@ def time_text(now: datetime) -> str:
 
 
 def wipe_system_fields(metadata: Tree) -> None:
-    """Drop what only the server may set."""
+    """Drop metadata that only the server may set."""
     for name in _SYSTEM_FIELDS:
         if name in metadata:
             del metadata[name]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from steersman.apiserver.http import Request
+    from steersman.storage.histogram import Histogram
 
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
@@ -62,6 +63,18 @@ def gauge(name: str, text: str, samples: Iterable[tuple[Labels, float]]) -> Fami
 def counter(name: str, text: str, samples: Iterable[tuple[Labels, float]]) -> Family:
     """Return a counter family."""
     return Family(name, "counter", text, [("", labels, value) for labels, value in samples])
+
+
+def histogram(name: str, text: str, samples: Iterable[tuple[Labels, Histogram]]) -> Family:
+    """Return a histogram family."""
+    lines: list[tuple[str, Labels, float]] = []
+    for labels, values in samples:
+        total = 0
+        for bound, count in zip((*(f"{bound:g}" for bound in values.bounds), "+Inf"), values.counts, strict=True):
+            total += count
+            lines.append(("_bucket", (*labels, ("le", bound)), total))
+        lines += [("_sum", labels, values.total), ("_count", labels, total)]
+    return Family(name, "histogram", text, lines)
 
 
 def _lines(family: Family) -> Iterable[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.timestamps import format_micro_time, parse_time
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
-from steersman.asynckit.endings import cancel_and_wait, wait_through
+from steersman.asynckit.cancellation import cancel_and_wait, wait_through
 from steersman.asynckit.timeouts import Timeout, woken
 from steersman.client.decoding import DELETED
 from steersman.client.errors import AlreadyExists, ClientError, Conflict, NotFound

@@ -9,8 +9,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from steersman.asynckit.backoff import jittered
+from steersman.asynckit.cancellation import cancel_and_wait, wait_through
 from steersman.asynckit.clock import RealClock
-from steersman.asynckit.endings import cancel_and_wait, wait_through
 from steersman.asynckit.timeouts import woken
 from steersman.client.leaderelection.contender import Contender, call
 from steersman.client.leaderelection.rules import JITTER_FACTOR, GiveUp, Timing, Wait

@@ -11,7 +11,7 @@ from steersman.cel.openapi import declare
 from steersman.client import requests
 from steersman.client.errors import NotFound
 from steersman.controllers.admissionpolicystatus.plan import Matched, schema_of
-from steersman.controllers.shared.served import Served, ask
+from steersman.controllers.shared.served import ServedResources, ask
 from steersman.schema.loader import struct_for
 from steersman.schema.resources import table
 
@@ -25,7 +25,7 @@ class Types:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._served: Served | None = None
+        self._served: ServedResources | None = None
         self._documents: dict[tuple[str, str], dict[str, Any]] = {}
 
     async def kind_of(self, matched: Matched) -> str:

@@ -93,7 +93,7 @@ class NodePlan:
     detach: list[VolumeAttachment] = field(default_factory=list)
     #: Volumes that are somewhere else and may be in one place only: names.
     elsewhere: list[str] = field(default_factory=list)
-    #: Attachments that wait until the Node has let go.
+    #: Attachments that are detached once their Node has released the volume.
     held: list[VolumeAttachment] = field(default_factory=list)
     #: ``status.volumesAttached``, in order.
     attached: list[str] = field(default_factory=list)

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ed448, ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from steersman.controllers.certificates.plan import Asked
+from steersman.controllers.certificates.plan import RequestAttributes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -46,10 +46,10 @@ class Request:
             raise ValueError("the request's signature is wrong")
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> RequestAttributes:
         """Return the attributes that the rules need."""
         names = self._names()
-        return Asked(
+        return RequestAttributes(
             common_name="".join(_texts(self.x509.subject, NameOID.COMMON_NAME)[:1]),
             organizations=tuple(_texts(self.x509.subject, NameOID.ORGANIZATION_NAME)),
             dns_names=tuple(names.get_values_for_type(x509.DNSName)) if names else (),

@@ -40,7 +40,7 @@ _LIFE_MIN: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestAttributes:
     """Attributes of a decoded request."""
 
     common_name: str = ""
@@ -52,7 +52,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Recognized:
+class RecognizedRequest:
     """A request that is approved if its user may create the subresource in a SubjectAccessReview."""
 
     subresource: str
@@ -63,7 +63,7 @@ class NotForSigner(ValueError):  # noqa: N818 — named by the condition
     """The request violates a rule of its signer; the text names it."""
 
 
-def kubelet_client_fault(requested: Asked, usages: Collection[str]) -> str:
+def kubelet_client_fault(requested: RequestAttributes, usages: Collection[str]) -> str:
     """Return why this is no valid kubelet client certificate; empty if it is."""
     if list(requested.organizations) != [_NODES]:
         return "subject organization is not system:nodes"
@@ -82,7 +82,7 @@ def kubelet_client_fault(requested: Asked, usages: Collection[str]) -> str:
     return ""
 
 
-def kubelet_serving_fault(requested: Asked, usages: Collection[str]) -> str:
+def kubelet_serving_fault(requested: RequestAttributes, usages: Collection[str]) -> str:
     """Return why this is no valid kubelet serving certificate; empty if it is."""
     if list(requested.organizations) != [_NODES]:
         return "subject organization is not system:nodes"
@@ -108,7 +108,7 @@ def api_client_fault(usages: Iterable[str]) -> str:
     return "" if "client auth" in listed else "missing required usage for client certificate: client auth"
 
 
-def signer_fault(signer: str, requested: Asked, usages: Collection[str]) -> str:
+def signer_fault(signer: str, requested: RequestAttributes, usages: Collection[str]) -> str:
     """Return why a signer refuses a request; empty if it accepts it."""
     match signer:
         case "kubernetes.io/kubelet-serving":
@@ -120,16 +120,16 @@ def signer_fault(signer: str, requested: Asked, usages: Collection[str]) -> str:
     return ""
 
 
-def recognized(csr: CertificateSigningRequest, requested: Asked) -> list[Recognized]:
+def recognized(csr: CertificateSigningRequest, requested: RequestAttributes) -> list[RecognizedRequest]:
     """Return the approvals that apply to a request, the more specific permission first."""
     if csr.spec.signerName != KUBELET_CLIENT or kubelet_client_fault(requested, csr.spec.usages or ()):
         return []
     signers = []
     if csr.spec.username == requested.common_name:
         message = "Auto approving self kubelet client certificate after SubjectAccessReview."
-        signers.append(Recognized("selfnodeclient", message))
+        signers.append(RecognizedRequest("selfnodeclient", message))
     message = "Auto approving kubelet client certificate after SubjectAccessReview."
-    return [*signers, Recognized("nodeclient", message)]
+    return [*signers, RecognizedRequest("nodeclient", message)]
 
 
 def is_undecided(csr: CertificateSigningRequest) -> bool:

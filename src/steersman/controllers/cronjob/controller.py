@@ -8,6 +8,8 @@ from lightkube.models.batch_v1 import CronJob, Job
 from prometheus_client import Histogram
 
 from steersman.apimachinery.errors import is_namespace_terminating
+from steersman.apimachinery.schedules import ScheduleError
+from steersman.client.changes import Updated
 from steersman.client.errors import AlreadyExists, NotFound
 from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.controllers.cronjob import plan
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from lightkube.models.batch_v1 import CronJobStatus
 
+    from steersman.client.changes import Change
     from steersman.client.informer import Informer
     from steersman.controllers.context import ControllerContext
 
@@ -44,7 +47,8 @@ class CronJobController(ManagedController):
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_cron_job_syncs)
-        self.crons: Final[Informer[CronJob]] = self.watch(CronJob)
+        self.crons: Final[Informer[CronJob]] = self.informer(CronJob)
+        self.crons.add_callback(self._cron_changed)
         self.jobs: Final[Informer[Job]] = self.watch(Job, keys=self._crons_of)
         index_dependents(self.jobs)
         self._skew: Final = Histogram(
@@ -52,6 +56,20 @@ class CronJobController(ManagedController):
             "Seconds between the scheduled time of a Job and its creation",
             registry=context.metrics.registry, buckets=_SKEW_BUCKETS,
         )  # fmt: skip
+
+    def _cron_changed(self, change: Change[CronJob]) -> None:
+        """Enqueue a CronJob; one with another schedule at its next time, as starts missed by it are not made up for."""
+        if not isinstance(change, Updated) or plan.has_same_schedule(change.old, change.new):
+            self.enqueue_change(change)
+            return
+        cron, now = change.new, self.clock.now()
+        try:
+            at = plan.next_time(cron, now=now)
+        except ScheduleError:
+            why = f"unparseable schedule for cronjob: {plan.spec_of(cron).schedule}"
+            self.events.event(cron, "Warning", "UnParseableCronJobSchedule", why)
+        else:
+            self.enqueue_after(cron, SLEEP_SECONDS_MIN if at is None else (at - now).total_seconds())
 
     def _crons_of(self, job: Job) -> Iterable[str]:
         owner = controller_of(job)

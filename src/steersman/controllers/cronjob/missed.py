@@ -23,7 +23,7 @@ class Due(NamedTuple):
     too_many: bool = False
 
 
-class NeverComes(ValueError):  # noqa: N818 — named by the condition
+class NoOccurrence(ValueError):  # noqa: N818 — named by the condition
     """The schedule has no occurrence, e.g. on the 31st of February."""
 
 
@@ -31,7 +31,7 @@ def find_due(schedule: Schedule, *, since: datetime, now: datetime) -> Due:
     """Return the latest start after ``since`` and not after ``now``. Raises NeverComes."""
     moment = schedule.next(since)
     if moment is None:
-        raise NeverComes("time difference between two schedules is less than 1 second")
+        raise NoOccurrence("time difference between two schedules is less than 1 second")
     latest: datetime | None = None
     for _ in range(MANY + 1):
         if moment is None or moment > now:

@@ -14,7 +14,7 @@ from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.schedules import Schedule, ScheduleError, load_zone, parse_schedule
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.objects import annotations_of, labels_of, name_of, namespace_of, resource_version_of, uid_of
-from steersman.controllers.cronjob.missed import NeverComes, find_due
+from steersman.controllers.cronjob.missed import NoOccurrence, find_due
 from steersman.runtime.conditions import find_condition, is_condition_true
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_reference
@@ -164,7 +164,7 @@ def plan_start(cron: CronJob, status: CronJobStatus, *, now: datetime) -> Start:
     try:
         schedule = _schedule(cron, zone)
         due = find_due(schedule, since=_earliest(cron, status, now), now=now)
-    except NeverComes as error:
+    except NoOccurrence as error:
         why = f"invalid schedule: {spec_of(cron).schedule} : {error}"
         return Start(events=(*events, Event("Warning", "InvalidSchedule", why)))
     except ScheduleError as error:
@@ -196,6 +196,16 @@ def _timezone_events(cron: CronJob) -> tuple[Event, ...]:
 
 def _schedule(cron: CronJob, zone: tzinfo) -> Schedule:
     return parse_schedule(spec_of(cron).schedule, zone=zone)
+
+
+def has_same_schedule(cron: CronJob, other: CronJob) -> bool:
+    """Report whether two states of a CronJob have the same schedule in the same time zone."""
+    return (spec_of(cron).schedule, spec_of(cron).timeZone) == (spec_of(other).schedule, spec_of(other).timeZone)
+
+
+def next_time(cron: CronJob, *, now: datetime) -> datetime | None:
+    """Return the next time of the schedule; None if it never occurs again. Raises ScheduleError."""
+    return _schedule(cron, load_zone(spec_of(cron).timeZone or "UTC")).next(now)
 
 
 def _earliest(cron: CronJob, status: CronJobStatus, now: datetime) -> datetime:

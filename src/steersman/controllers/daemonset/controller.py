@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.client.informer import Informer
     from steersman.controllers.context import ControllerContext
-    from steersman.controllers.shared.revision_control import Present
+    from steersman.controllers.shared.revision_control import CurrentRevision
 
 
 class DaemonSetController(ManagedController):
@@ -133,7 +133,7 @@ class DaemonSetController(ManagedController):
             candidates(self.pods.lister, ds), lambda pod: selector.matches(labels_of(pod))
         )  # fmt: skip
 
-    async def _rename_duplicates(self, key: str, present: Present, pods: Sequence[Pod]) -> None:
+    async def _rename_duplicates(self, key: str, present: CurrentRevision, pods: Sequence[Pod]) -> None:
         """Relabel the Pods of duplicate revisions to the present one, then delete the duplicates."""
         if not present.duplicates:
             return
@@ -147,7 +147,7 @@ class DaemonSetController(ManagedController):
         await self.revisions.delete(present.duplicates)
 
     async def _work(
-        self, key: str, world: plan.World, revisions: Sequence[ControllerRevision], present: Present
+        self, key: str, world: plan.ObservedState, revisions: Sequence[ControllerRevision], present: CurrentRevision
     ) -> _Outcome:
         needs = plan.plan_nodes(world)
         failed, wait = self._due(world, needs.failed)
@@ -166,7 +166,7 @@ class DaemonSetController(ManagedController):
             await self._clean_history(world, revisions, present)
         return outcome
 
-    def _due(self, world: plan.World, failed: Iterable[Pod]) -> tuple[list[Pod], float | None]:
+    def _due(self, world: plan.ObservedState, failed: Iterable[Pod]) -> tuple[list[Pod], float | None]:
         """Return failed Pods that may be replaced now, and the seconds until the next may be."""
         due: list[Pod] = []
         waits: list[float] = []
@@ -186,7 +186,7 @@ class DaemonSetController(ManagedController):
         return due, min(waits, default=None)
 
     async def _apply(
-        self, key: str, world: plan.World, create: Sequence[str], delete: Sequence[Pod]
+        self, key: str, world: plan.ObservedState, create: Sequence[str], delete: Sequence[Pod]
     ) -> Exception | None:  # fmt: skip
         create, delete = create[: plan.BURST], delete[: plan.BURST]
         if not create and not delete:
@@ -200,7 +200,7 @@ class DaemonSetController(ManagedController):
         return created.error or removed.error
 
     async def _clean_history(
-        self, world: plan.World, revisions: Sequence[ControllerRevision], present: Present
+        self, world: plan.ObservedState, revisions: Sequence[ControllerRevision], present: CurrentRevision
     ) -> None:  # fmt: skip
         """Delete unused revisions beyond ``revisionHistoryLimit``."""
         living = {labels_of(pod).get(rules.REVISION_HASH) for pods in world.pods.values() for pod in pods}
@@ -222,7 +222,7 @@ class DaemonSetController(ManagedController):
         else:
             self.own_writes.note(key, self.sets, written)
 
-    def _next_look(self, key: str, world: plan.World, status: DaemonSetStatus, done: _Outcome) -> Result | None:
+    def _next_look(self, key: str, world: plan.ObservedState, status: DaemonSetStatus, done: _Outcome) -> Result | None:
         seconds = _sooner(done.requeue_after_seconds, seconds_to_requeue(world, status))
         if not self.control.expectations.satisfied(key):
             seconds = _sooner(seconds, RECHECK_SECONDS)

@@ -24,7 +24,7 @@ BURST: Final = 250
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ObservedState:
     """A DaemonSet with its Pods and nodes."""
 
     ds: DaemonSet
@@ -45,7 +45,7 @@ class World:
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class PodsPlan:
     """Pods to create and delete."""
 
     #: Names of nodes.
@@ -59,16 +59,18 @@ class Needs:
     requeue_after_seconds: float | None = None
 
 
-def see(ds: DaemonSet, nodes: Iterable[Node], pods: Iterable[Pod], revision_hash: str, *, now: datetime) -> World:
+def see(
+    ds: DaemonSet, nodes: Iterable[Node], pods: Iterable[Pod], revision_hash: str, *, now: datetime
+) -> ObservedState:
     """Return the state to plan with. ``pods``: those that the DaemonSet controls.
 
     Finished Pods that are being deleted are ignored.
     """
     present = (pod for pod in pods if not (is_finished(pod) and is_being_deleted(pod)))
-    return World(ds, {name_of(node): node for node in nodes}, rules.by_node(present), revision_hash, now)
+    return ObservedState(ds, {name_of(node): node for node in nodes}, rules.by_node(present), revision_hash, now)
 
 
-def plan_nodes(world: World) -> Needs:
+def plan_nodes(world: ObservedState) -> PodsPlan:
     """Return what each node needs, apart from updates."""
     create: list[str] = []
     delete: list[Pod] = []
@@ -97,10 +99,10 @@ def plan_nodes(world: World) -> Needs:
         for pod in pods
         if not node_of(pod) and not is_being_deleted(pod)  # no kubelet deletes an unassigned Pod
     ]
-    return Needs(tuple(create), tuple(delete), tuple(failed), tuple(succeeded), min(waits, default=None))
+    return PodsPlan(tuple(create), tuple(delete), tuple(failed), tuple(succeeded), min(waits, default=None))
 
 
-def _surplus(world: World, running: Sequence[Pod]) -> list[Pod]:
+def _surplus(world: ObservedState, running: Sequence[Pod]) -> list[Pod]:
     """Return all Pods but the oldest; during a surge the oldest new and oldest old one stay until the new is available."""
     if len(running) <= 1 or not rules.allows_surge(world.ds):
         return list(running[1:])
@@ -112,7 +114,7 @@ def _surplus(world: World, running: Sequence[Pod]) -> list[Pod]:
     return surplus
 
 
-def _wait_for_surge(world: World, running: Sequence[Pod]) -> list[float]:
+def _wait_for_surge(world: ObservedState, running: Sequence[Pod]) -> list[float]:
     least = rules.spec_of(world.ds).minReadySeconds or 0
     new = [pod for pod in running if world.updated(pod)]
     if len(running) <= 1 or not least or not rules.allows_surge(world.ds):
@@ -121,7 +123,7 @@ def _wait_for_surge(world: World, running: Sequence[Pod]) -> list[float]:
     return [] if wait is None else [wait]
 
 
-def plan_update(world: World) -> Needs:
+def plan_update(world: ObservedState) -> PodsPlan:
     """Return one step of a rolling update, when each node has the Pods it needs."""
     desired = [name for name, node in world.nodes.items() if rules.judge(world.ds, node).should_run]
     surge, unavailable = rules.fenceposts(world.ds, len(desired))
@@ -132,7 +134,7 @@ def plan_update(world: World) -> Needs:
     return _replace(world, of_nodes, unavailable)
 
 
-def _new_and_old(world: World, pods: Iterable[Pod]) -> tuple[Pod | None, Pod | None] | None:
+def _new_and_old(world: ObservedState, pods: Iterable[Pod]) -> tuple[Pod | None, Pod | None] | None:
     """Return the new and the old Pod of a node; None with several of one kind, which are removed first."""
     staying = [pod for pod in pods if not is_being_deleted(pod)]
     new = [pod for pod in staying if world.updated(pod)]
@@ -142,7 +144,7 @@ def _new_and_old(world: World, pods: Iterable[Pod]) -> tuple[Pod | None, Pod | N
     return (new[0] if new else None), (old[0] if old else None)
 
 
-def _replace(world: World, of_nodes: Mapping[str, Sequence[Pod]], most: int) -> Needs:
+def _replace(world: ObservedState, of_nodes: Mapping[str, Sequence[Pod]], most: int) -> PodsPlan:
     """Delete old Pods: unavailable ones now, and others up to the allowed number."""
     useless: list[Pod] = []
     useful: list[Pod] = []
@@ -158,10 +160,12 @@ def _replace(world: World, of_nodes: Mapping[str, Sequence[Pod]], most: int) -> 
                 pass
             case _:
                 unavailable += 1
-    return Needs(delete=(*useless, *useful[: max(0, most - unavailable)]))
+    return PodsPlan(delete=(*useless, *useful[: max(0, most - unavailable)]))
 
 
-def _surge(world: World, of_nodes: Mapping[str, Sequence[Pod]], desired: Collection[str], most: int) -> Needs:
+def _surge(
+    world: ObservedState, of_nodes: Mapping[str, Sequence[Pod]], desired: Collection[str], most: int
+) -> PodsPlan:
     """Create new Pods beside old ones, and delete an old one when the new one is available.
 
     Old Pods of nodes that are none for the daemon any more go as soon as enough others are available.
@@ -190,4 +194,4 @@ def _surge(world: World, of_nodes: Mapping[str, Sequence[Pod]], desired: Collect
         else:
             (candidates if world.available(old) else at_once).append(name)
     delete += leaving[: max(0, available - len(desired))]
-    return Needs(create=(*at_once, *candidates[: max(0, most - surging)]), delete=tuple(delete))
+    return PodsPlan(create=(*at_once, *candidates[: max(0, most - surging)]), delete=tuple(delete))

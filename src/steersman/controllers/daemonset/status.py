@@ -11,10 +11,10 @@ from steersman.runtime.structs import replaced
 from steersman.workloads.pods import is_ready, seconds_to_available
 
 if TYPE_CHECKING:
-    from steersman.controllers.daemonset.plan import World
+    from steersman.controllers.daemonset.plan import ObservedState
 
 
-def plan_status(world: World, *, observed: bool, collisions: int) -> DaemonSetStatus:
+def plan_status(world: ObservedState, *, observed: bool, collisions: int) -> DaemonSetStatus:
     """Count nodes; the first Pod of ``rules.by_node`` represents its node.
 
     ``observed``: True if this generation was acted on.
@@ -41,7 +41,7 @@ def plan_status(world: World, *, observed: bool, collisions: int) -> DaemonSetSt
     )
 
 
-def seconds_to_requeue(world: World, status: DaemonSetStatus) -> float | None:
+def seconds_to_requeue(world: ObservedState, status: DaemonSetStatus) -> float | None:
     """Return when the next ready Pod becomes available; at most ``minReadySeconds``, as nodes' clocks may differ."""
     least = rules.spec_of(world.ds).minReadySeconds or 0
     if not least or status.numberReady == (status.numberAvailable or 0):

@@ -18,7 +18,7 @@ from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.controllers.devicetainteviction import plan
 from steersman.controllers.devicetainteviction.rule_status import (
     PERIOD_SECONDS,
-    Extent,
+    RuleScope,
     seconds_to_update,
     status_to_apply,
 )
@@ -191,7 +191,7 @@ class DeviceTaintEvictionController(ManagedController):
             await self.client.apply(status, field_manager=self.name, force=True, subresource="status")
         return None
 
-    def _extent(self, rule: DeviceTaintRule) -> Extent:
+    def _extent(self, rule: DeviceTaintRule) -> RuleScope:
         """Return what a rule affects; for another effect than NoExecute what it would evict."""
         taint = msgspec.structs.replace(rule.spec.taint, effect=NO_EXECUTE)
         evicting = msgspec.structs.replace(rule, spec=msgspec.structs.replace(rule.spec, taint=taint))
@@ -199,7 +199,7 @@ class DeviceTaintEvictionController(ManagedController):
         keys = {key for claim in claims for key in plan.pod_keys(claim)}
         pods = [pod for key in keys if (pod := self._pods.lister.by_key(key)) is not None]
         affected = [pod for pod in pods if (eviction := self._eviction(pod, [evicting])) and eviction.rules]
-        return Extent(
+        return RuleScope(
             pods=len(affected),
             namespaces=len({namespace_of(pod) for pod in affected}),
             published=self._published(rule),

@@ -29,7 +29,7 @@ _ONCE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class RuleScope:
     """Pods, namespaces and devices that a rule affects."""
 
     #: Pods to evict, or that ``NoExecute`` would evict, and the number of their namespaces.
@@ -51,7 +51,7 @@ def seconds_to_update(rule: DeviceTaintRule, *, now: datetime) -> float:
     return max(0.0, PERIOD_SECONDS - since.total_seconds())
 
 
-def status_to_apply(rule: DeviceTaintRule, extent: Extent, *, now: datetime) -> Tree | None:
+def status_to_apply(rule: DeviceTaintRule, extent: RuleScope, *, now: datetime) -> Tree | None:
     """Return the rule with its condition for server-side apply; None if it is up to date.
 
     ``lastTransitionTime`` is that of the last change of any field of the condition.
@@ -83,7 +83,7 @@ def _present(rule: DeviceTaintRule) -> Any:
     return find_condition(rule.status.conditions if rule.status else None, IN_PROGRESS)
 
 
-def _condition_fields(rule: DeviceTaintRule, extent: Extent) -> tuple[str, str, str]:
+def _condition_fields(rule: DeviceTaintRule, extent: RuleScope) -> tuple[str, str, str]:
     """Return status, reason and message of the condition."""
     status, reason, message = "False", "OtherEffect", "Eviction only happens for the NoExecute effect."
     namespaces = _count(extent.namespaces, "namespace", "different namespaces")

@@ -9,11 +9,11 @@ from lightkube.models.apps_v1 import Deployment, ReplicaSet, StatefulSet
 from lightkube.models.core_v1 import Pod, ReplicationController
 from lightkube.models.policy_v1 import PodDisruptionBudget
 
-from steersman.apimachinery.gotext import label_selector_text
+from steersman.apimachinery.gotext import label_selector_text, quote
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Deleted, Updated
 from steersman.client.errors import ClientError, Conflict, NotFound
-from steersman.client.objects import key_of, labels_of, namespace_of, uid_of
+from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
 from steersman.controllers.disruption.plan import (
     NoController,
     Scale,
@@ -34,7 +34,7 @@ from steersman.runtime.owners import controller_of
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from lightkube.models.policy_v1 import PodDisruptionBudgetStatus
 
@@ -77,6 +77,8 @@ class DisruptionController(ManagedController):
         pod = change.latest
         budgets = self._budgets.lister.list(namespace=namespace_of(pod))
         matching_budgets = matching(budgets, labels_of(pod)) if budgets else []
+        if len(matching_budgets) > 1:
+            self._report_several(pod, matching_budgets)
         if isinstance(change, Updated) and labels_of(change.old) != labels_of(change.new):
             matching_budgets += matching(budgets, labels_of(change.old))
         for budget in matching_budgets:
@@ -85,6 +87,12 @@ class DisruptionController(ManagedController):
             wait = seconds_to_stale(pod, now=self.clock.now())
             if wait is not None:
                 self.queue.add_after(_POD + key_of(pod), wait)
+
+    def _report_several(self, pod: Pod, budgets: Iterable[PodDisruptionBudget]) -> None:
+        """Record the warning that evictions of the pod are impossible; upstream names the only budget it recounts."""
+        namespace, name, first = map(quote, (namespace_of(pod), name_of(pod), min(map(name_of, budgets))))
+        text = f"Pod {namespace}/{name} matches multiple PodDisruptionBudgets.  Chose {first} arbitrarily."
+        self.events.event(pod, "Warning", "MultiplePodDisruptionBudgets", text)
 
     def _scale_changed(self, change: Change[Any]) -> None:
         """Enqueue percentage budgets of a resized controller, before its pods change."""

@@ -56,7 +56,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Disrupted:
+class DisruptedPods:
     """Admitted evictions whose pods are not deleted yet."""
 
     pods: dict[str, datetime]
@@ -125,7 +125,7 @@ def _total(pods: Sequence[Pod], scales: Mapping[str, Scale | None]) -> tuple[int
     return sum(counted.values()), tuple(unmanaged)
 
 
-def build_disrupted_pods(budget: PodDisruptionBudget, pods: Iterable[Pod], *, now: datetime) -> Disrupted:
+def build_disrupted_pods(budget: PodDisruptionBudget, pods: Iterable[Pod], *, now: datetime) -> DisruptedPods:
     """Return the evictions recorded by the API server that are still pending."""
     noted = (budget.status.disruptedPods if budget.status else None) or {}
     waiting: dict[str, datetime] = {}
@@ -141,7 +141,7 @@ def build_disrupted_pods(budget: PodDisruptionBudget, pods: Iterable[Pod], *, no
         else:
             waiting[name_of(pod)] = since
             waits.append((due - now).total_seconds())
-    return Disrupted(waiting, tuple(overdue), min(waits, default=None))
+    return DisruptedPods(waiting, tuple(overdue), min(waits, default=None))
 
 
 def count_healthy_pods(pods: Iterable[Pod], waiting: Mapping[str, datetime]) -> int:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from steersman.controllers.manager.leader_migration import LeaderMigration
     from steersman.controllers.manager.options import ManagerOptions
     from steersman.controllers.registry import Registration
-    from steersman.controllers.shared.served import Served
+    from steersman.controllers.shared.served import ServedResources
 
 _log = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ class Managed:
             raise Unhealthy("it has ended")
 
 
-async def wait_for_server(client: Client, *, seconds: float | None = SERVER_WAIT_SECONDS) -> Served:
+async def wait_for_server(client: Client, *, seconds: float | None = SERVER_WAIT_SECONDS) -> ServedResources:
     """Return the served resources, with retries until the server responds for each group version if possible.
 
     Raises the last ``ClientError`` after so many seconds (None: never, as kubelets and schedulers), and a ``ConfigError``
@@ -137,18 +137,18 @@ async def wait_for_server(client: Client, *, seconds: float | None = SERVER_WAIT
         await clock.sleep(backoff.next_seconds())
 
 
-def missing(entry: Registration, served: Served) -> list[str]:
+def missing(entry: Registration, served: ServedResources) -> list[str]:
     """Return the resources that the controller needs and the server does not serve."""
     served_resources = resources_of(served)
     return [need for need in entry.needs if need not in served_resources]
 
 
-def resources_of(served: Served) -> frozenset[str]:
+def resources_of(served: ServedResources) -> frozenset[str]:
     """Return each ``group/version resource``, the format of ``Registration.needs``."""
     return frozenset(f"{api_version} {resource.info.name}" for (api_version, _), resource in served.kinds.items())
 
 
-def selected(options: ManagerOptions, served: Served) -> Iterable[Registration]:
+def selected(options: ManagerOptions, served: ServedResources) -> Iterable[Registration]:
     """Return the controllers to run; enabled ones that cannot run are logged."""
     for entry in registered():
         if not is_enabled(entry, options.controllers):
@@ -234,7 +234,7 @@ def add_controllers(
     manager: Manager,
     options: ManagerOptions,
     identities: Identities,
-    served: Served,
+    served: ServedResources,
     *,
     group: Group | None = None,
     migration: Migration | None = None,

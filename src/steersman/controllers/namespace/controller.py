@@ -14,7 +14,7 @@ from steersman.client.objects import metadata_field, name_of, namespace_of
 from steersman.client.partial_metadata import metadata_only
 from steersman.controllers.namespace.plan import (
     Progress,
-    UnexpectedRemains,
+    UnexpectedItemsRemain,
     conditions,
     finalized,
     in_order,
@@ -157,7 +157,7 @@ class NamespaceController(ManagedController):
             if not ("deletecollection" in verbs and await self._delete_collection(resource, namespace)):
                 await self._delete_each(resource, namespace)
             progress.add(resource, remains_of(resource, await self._left(resource, namespace)))
-        except UnexpectedRemains as error:
+        except UnexpectedItemsRemain as error:
             progress.add(resource, error.remains)
             progress.errors.append(f"unexpected items still remain in namespace: {namespace} for gvr: {error}")
         except ClientError as error:

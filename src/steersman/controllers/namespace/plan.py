@@ -39,7 +39,7 @@ _WELL: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Remains:
+class ResourcesRemaining:
     """Objects of one resource left after its deletion."""
 
     #: Estimated seconds until the content is deleted; 0 if unknown.
@@ -56,9 +56,9 @@ class Progress:
     #: Error messages.
     errors: list[str] = field(default_factory=list)
     #: Remains by ``resource.group`` (with the dot for the core group, too), of resources with any.
-    remains: dict[str, Remains] = field(default_factory=dict)
+    remains: dict[str, ResourcesRemaining] = field(default_factory=dict)
 
-    def add(self, resource: ResourceType[Any], remains: Remains) -> None:
+    def add(self, resource: ResourceType[Any], remains: ResourcesRemaining) -> None:
         """Record the remaining objects of a resource."""
         if remains.count:
             self.remains[f"{resource.info.name}.{resource.info.group}"] = remains
@@ -99,10 +99,10 @@ def in_order(resources: Iterable[ResourceType[Any]]) -> tuple[list[ResourceType[
     return pods, rest
 
 
-def remains_of(resource: ResourceType[Any], objects: list[Any]) -> Remains:
+def remains_of(resource: ResourceType[Any], objects: list[Any]) -> ResourcesRemaining:
     """Return the remaining objects. Raises UnexpectedRemains for objects without finalizers or grace period."""
     if not objects:
-        return Remains()
+        return ResourcesRemaining()
     finalizers: dict[str, int] = {}
     for obj in objects:
         for name in metadata_field(obj, "finalizers") or ():
@@ -112,16 +112,16 @@ def remains_of(resource: ResourceType[Any], objects: list[Any]) -> Remains:
         estimate = _FINALIZER_SECONDS
     if not estimate and not finalizers:
         info = resource.info
-        raise UnexpectedRemains(
-            f"{info.group}/{info.version}, Resource={info.name}", Remains(0, len(objects), finalizers)
+        raise UnexpectedItemsRemain(
+            f"{info.group}/{info.version}, Resource={info.name}", ResourcesRemaining(0, len(objects), finalizers)
         )
-    return Remains(estimate, len(objects), finalizers)
+    return ResourcesRemaining(estimate, len(objects), finalizers)
 
 
-class UnexpectedRemains(ValueError):  # noqa: N818 — named by the condition
+class UnexpectedItemsRemain(ValueError):  # noqa: N818 — named by the condition
     """Objects without finalizers exist after their deletion."""
 
-    def __init__(self, resource: str, remains: Remains) -> None:
+    def __init__(self, resource: str, remains: ResourcesRemaining) -> None:
         super().__init__(resource)
         self.remains = remains
 

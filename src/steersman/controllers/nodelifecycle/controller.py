@@ -11,7 +11,7 @@ from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, name_of, uid_of
-from steersman.controllers.nodelifecycle.health import LEASE_NAMESPACE, Grace, Health
+from steersman.controllers.nodelifecycle.health import LEASE_NAMESPACE, GracePeriods, Health
 from steersman.controllers.nodelifecycle.plan import (
     eviction_key,
     is_evicting,
@@ -21,7 +21,7 @@ from steersman.controllers.nodelifecycle.plan import (
     unready_patch,
     unready_pods,
 )
-from steersman.controllers.nodelifecycle.turns import Turns
+from steersman.controllers.nodelifecycle.rate_limited_queue import RateLimitedQueue
 from steersman.controllers.nodelifecycle.zones import Rates, Zones, is_counted, zone_of
 from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
@@ -48,7 +48,7 @@ class NodeLifecycleController(ManagedController):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=8)
         options = self.options
-        self._grace = Grace(options.node_monitor_grace_period_seconds, options.node_startup_grace_period_seconds)
+        self._grace = GracePeriods(options.node_monitor_grace_period_seconds, options.node_startup_grace_period_seconds)
         self._rates = Rates(
             options.node_eviction_rate,
             options.secondary_node_eviction_rate,
@@ -56,13 +56,13 @@ class NodeLifecycleController(ManagedController):
             options.large_cluster_size_threshold,
         )
         self._zones = Zones(self._rates)
-        self._turns: dict[str, Turns] = {}
+        self._taint_queues: dict[str, RateLimitedQueue] = {}
         #: Nodes admitted by the rate limiter that are not tainted yet.
         self._called: set[str] = set()
         self._health: dict[str, Health] = {}
         #: Unready Nodes with pods that are not marked unready yet.
         self._untold: set[str] = set()
-        #: Whether no Node of any zone is well; None before the first look.
+        #: True if no zone has a healthy Node; None before the first check.
         self._all_down: bool | None = None
         self._nodes = self.informer(Node)
         self._leases = self.informer(Lease, namespace=LEASE_NAMESPACE)
@@ -79,8 +79,8 @@ class NodeLifecycleController(ManagedController):
 
     def stop(self) -> None:
         """Stop the zone's queues."""
-        for turns in self._turns.values():
-            turns.close()
+        for queue in self._taint_queues.values():
+            queue.close()
         super().stop()
 
     # Event handlers
@@ -149,18 +149,20 @@ class NodeLifecycleController(ManagedController):
             for health in self._health.values():
                 health.heard_at = self.clock.monotonic()
         for zone in self._zones.counts:
-            self._turns_of(zone)
-        for zone, turns in self._turns.items():
-            turns.set_rate(self._zones.rate(zone))
+            self._queue_of(zone)
+        for zone, queue in self._taint_queues.items():
+            queue.set_rate(self._zones.rate(zone))
         if was_down != self._all_down:
             for name in self._nodes.lister.keys():  # noqa: SIM118 — a lister is no mapping
                 self.queue.add(name)
 
-    def _turns_of(self, zone: str) -> Turns:
-        if zone not in self._turns:
+    def _queue_of(self, zone: str) -> RateLimitedQueue:
+        if zone not in self._taint_queues:
             rate = self._zones.rate(zone)
-            self._turns[zone] = Turns(rate, clock=self.clock, call=self._call, settle_seconds=_SETTLE_SECONDS)
-        return self._turns[zone]
+            self._taint_queues[zone] = RateLimitedQueue(
+                rate, clock=self.clock, call=self._call, settle_seconds=_SETTLE_SECONDS
+            )
+        return self._taint_queues[zone]
 
     def _call(self, name: str) -> None:
         self._called.add(name)
@@ -168,8 +170,8 @@ class NodeLifecycleController(ManagedController):
 
     def _leave(self, name: str) -> None:
         self._called.discard(name)
-        for turns in self._turns.values():
-            turns.leave(name)
+        for queue in self._taint_queues.values():
+            queue.remove(name)
 
     def _may_evict(self, node: Node) -> bool:
         name = name_of(node)
@@ -180,7 +182,7 @@ class NodeLifecycleController(ManagedController):
             self._leave(name)
             return True
         if name not in self._called:
-            self._turns_of(zone_of(node)).ask(name)
+            self._queue_of(zone_of(node)).add(name)
         return name in self._called
 
     # Writes

@@ -19,7 +19,7 @@ LEASE_NAMESPACE: Final = "kube-node-lease"
 
 
 @dataclass(frozen=True, slots=True)
-class Grace:
+class GracePeriods:
     """Grace periods in seconds: of a Node that was ready, and of one that is starting."""
 
     running_seconds: float
@@ -62,7 +62,7 @@ class Health:
             self.renewed = renewed
             self.heard_at = monotonic
 
-    def seconds_left(self, grace: Grace, *, monotonic: float) -> float:
+    def seconds_left(self, grace: GracePeriods, *, monotonic: float) -> float:
         """Return the seconds until the grace period ends; 0 or less if it has."""
         seconds = grace.running_seconds if self.had_ready else grace.startup_seconds
         return self.heard_at + seconds - monotonic

@@ -25,12 +25,12 @@ from steersman.controllers.persistentvolume.binding import (
 from steersman.controllers.persistentvolume.plan import (
     AssignClass,
     Bind,
-    Broken,
-    InPhase,
-    LookAtClaim,
+    EnqueueClaim,
+    InconsistentBinding,
     Lost,
     Mismatch,
     Provision,
+    SetPhase,
     Unbind,
     Wait,
     plan_claim,
@@ -146,7 +146,7 @@ class PersistentVolumeBinder(ManagedController):
             case Lost(event):
                 if await self._claim_phase(claim, "Lost", None) is not claim:
                     self._record(claim, event)
-            case Broken(event, message):
+            case InconsistentBinding(event, message):
                 self._record(claim, event)
                 raise ClientError(f"{key_of(claim)}: {message}")
             case _:
@@ -186,12 +186,12 @@ class PersistentVolumeBinder(ManagedController):
         claim = await self._named_claim(volume)
         plan = plan_volume(volume, claim)
         match plan:
-            case InPhase(phase, to_be_reclaimed):
+            case SetPhase(phase, to_be_reclaimed):
                 if phase is not None:
                     volume = await self._volume_phase(volume, phase)
                 if to_be_reclaimed:
                     await self._reclaim(volume)
-            case LookAtClaim():
+            case EnqueueClaim():
                 if claim is not None:
                     self.queue.add(_CLAIM + key_of(claim))
             case Unbind():

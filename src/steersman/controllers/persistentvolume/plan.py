@@ -84,18 +84,18 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class InconsistentBinding:
     """The claim's binding annotations are inconsistent."""
 
     event: Event
     message: str
 
 
-ClaimPlan = Bind | Wait | AssignClass | Provision | Lost | Broken
+ClaimPlan = Bind | Wait | AssignClass | Provision | Lost | InconsistentBinding
 
 
 @dataclass(frozen=True, slots=True)
-class InPhase:
+class SetPhase:
     """Set the volume's phase; ``reclaim``: then reclaim it."""
 
     phase: str | None
@@ -103,7 +103,7 @@ class InPhase:
 
 
 @dataclass(frozen=True, slots=True)
-class LookAtClaim:
+class EnqueueClaim:
     """Enqueue the claim, to be bound to the volume."""
 
 
@@ -120,7 +120,7 @@ class Mismatch:
     claim_event: Event
 
 
-VolumePlan = InPhase | LookAtClaim | Unbind | Mismatch
+VolumePlan = SetPhase | EnqueueClaim | Unbind | Mismatch
 
 Reclaim = Literal["retain", "leave", "recycle", "delete", "fail"]
 
@@ -185,7 +185,7 @@ def _plan_named(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -
     if BOUND_BY_CONTROLLER not in annotations_of(claim):
         return Wait(Event("Warning", "FailedBinding", f"{message}."))
     by = f"{volume.spec.claimRef.namespace}/{volume.spec.claimRef.name}"
-    return Broken(
+    return InconsistentBinding(
         Event("Warning", "FailedBinding", f'{message} "{by}" by controller'),
         f'invalid binding to volume "{name_of(volume)}": volume already claimed by "{by}"',
     )
@@ -219,17 +219,17 @@ def plan_volume(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -
     """Return the action for a volume. ``claim``: the claim of ``claimRef`` if it exists with that UID."""
     reference = volume.spec.claimRef if volume.spec else None
     if reference is None or not reference.uid:
-        return InPhase("Available")
+        return SetPhase("Available")
     if claim is None:
-        return InPhase(_released(volume), reclaim=True)
+        return SetPhase(_released(volume), reclaim=True)
     claimed_name = (claim.spec.volumeName if claim.spec else None) or ""
     if not claimed_name:
-        return _mismatch(volume, claim) if modes_differ(volume, claim) else LookAtClaim()
+        return _mismatch(volume, claim) if modes_differ(volume, claim) else EnqueueClaim()
     if claimed_name == name_of(volume):
-        return InPhase("Bound")
+        return SetPhase("Bound")
     provisioned = _PROVISIONED_BY in annotations_of(volume)
     if provisioned and volume.spec is not None and volume.spec.persistentVolumeReclaimPolicy == "Delete":
-        return InPhase(_released(volume), reclaim=True)
+        return SetPhase(_released(volume), reclaim=True)
     return Unbind()
 
 

@@ -93,7 +93,7 @@ class MetricsAPI:
             items: list[Tree] = msgspec.json.decode(answer.body).get("items") or []
         except ApiError as error:
             raise MetricError(f"unable to fetch metrics from {api} metrics API: {_error_text(error, what)}") from error
-        except (ClientError, msgspec.MsgspecError) as error:
+        except (ClientError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise MetricError(f"unable to fetch metrics from {api} metrics API: {error}") from error
         if not items:
             raise MetricError(f"no metrics returned from {api} metrics API")

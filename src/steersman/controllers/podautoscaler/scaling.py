@@ -34,7 +34,7 @@ _UP_STABLE: Final = (
 )
 
 
-class Moment(NamedTuple):
+class TimestampedValue(NamedTuple):
     """A number and its monotonic time in seconds."""
 
     at: float
@@ -61,14 +61,14 @@ class Normalized(NamedTuple):
 class History:
     """Recommendations and scale events of one autoscaler, no older than the longest window."""
 
-    recommendations: list[Moment] = field(default_factory=list)
-    ups: list[Moment] = field(default_factory=list)
-    downs: list[Moment] = field(default_factory=list)
+    recommendations: list[TimestampedValue] = field(default_factory=list)
+    ups: list[TimestampedValue] = field(default_factory=list)
+    downs: list[TimestampedValue] = field(default_factory=list)
 
     def begin(self, current: int, *, now: float) -> None:
         """Record the current size as the first recommendation."""
         if not self.recommendations:
-            self.recommendations.append(Moment(now, current))
+            self.recommendations.append(TimestampedValue(now, current))
 
     def scaled(self, before: int, after: int, behavior: HorizontalPodAutoscalerBehavior | None, *, now: float) -> None:
         """Record a scale event."""
@@ -78,14 +78,14 @@ class History:
         rules = [rule for rule in (behavior.scaleUp, behavior.scaleDown) if rule is not None]
         longest = max((policy.periodSeconds for rule in rules for policy in rule.policies or ()), default=0)
         events[:] = [event for event in events if event.at > now - longest]
-        events.append(Moment(now, change))
+        events.append(TimestampedValue(now, change))
 
     def remember(self, proposed_replicas: int, *, window_seconds: float, now: float) -> None:
         """Record a recommendation before stabilization and bounds."""
         self.recommendations[:] = [
             recommendation for recommendation in self.recommendations if recommendation.at > now - window_seconds
         ]
-        self.recommendations.append(Moment(now, proposed_replicas))
+        self.recommendations.append(TimestampedValue(now, proposed_replicas))
 
 
 def normalize(
@@ -181,7 +181,7 @@ def _start(history: History, current: int, policy: HPAScalingPolicy, now: float)
     return current - _sum(history.ups, since) + _sum(history.downs, since)
 
 
-def _sum(events: Iterable[Moment], since: float) -> int:
+def _sum(events: Iterable[TimestampedValue], since: float) -> int:
     return sum(event.value for event in events if event.at > since)
 
 

@@ -13,7 +13,7 @@ from steersman.client.errors import ApiError, ClientError, NotFound
 from steersman.client.events.lru import LruDict
 from steersman.client.objects import key_of, name_of, namespace_of, uid_of
 from steersman.controllers.resourceclaim.plan import (
-    Missing,
+    MissingClaim,
     NoTemplate,
     already_made,
     freed,
@@ -136,7 +136,7 @@ class ResourceClaimController(ManagedController):
         if node_of(pod):
             await self._reserve(key, pod)
 
-    async def _make(self, key: str, pod: Pod, missing_claim: Missing) -> str:
+    async def _make(self, key: str, pod: Pod, missing_claim: MissingClaim) -> str:
         claim_id = (uid_of(pod), missing_claim.entry)
         claims: Iterable[ResourceClaim] = self._claims.lister.by_index(_BY_POD, key_of(pod))
         if claim_id in self._asked:

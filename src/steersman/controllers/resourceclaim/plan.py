@@ -33,7 +33,7 @@ class NoTemplate(LookupError):  # noqa: N818 — named by the condition
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingClaim:
     """Claim to create from a template."""
 
     entry: str
@@ -45,9 +45,9 @@ def is_done(pod: Pod) -> bool:
     return is_finished(pod) or (is_being_deleted(pod) and not node_of(pod))
 
 
-def missing(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> list[Missing]:
+def missing(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> list[MissingClaim]:
     """Return the claims to create: also for those in the pod's status that were deleted or that it does not own."""
-    missing_claims: list[Missing] = []
+    missing_claims: list[MissingClaim] = []
     for entry in entries(pod):
         if not entry.resourceClaimTemplateName:
             continue
@@ -56,7 +56,7 @@ def missing(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> list[M
             continue
         claim = claim_of(name) if name else None
         if claim is None or not is_controlled_by(claim, pod):
-            missing_claims.append(Missing(entry.name, entry.resourceClaimTemplateName))
+            missing_claims.append(MissingClaim(entry.name, entry.resourceClaimTemplateName))
     return missing_claims
 
 

@@ -26,7 +26,7 @@ _COUNT: Final = "count/"
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class QuotaUsage:
     """Status of a quota."""
 
     hard: Amounts
@@ -43,7 +43,7 @@ def counted_resources(hard: Mapping[str, str]) -> list[str]:
     return [resource for resource in dict.fromkeys((*_NAMED, *named)) if evaluator_for(resource).matching(hard)]
 
 
-def count(quota: Tree, objects_of: Callable[[str], Iterable[Tree] | None], *, now: datetime) -> Counted:
+def count(quota: Tree, objects_of: Callable[[str], Iterable[Tree] | None], *, now: datetime) -> QuotaUsage:
     """Return the status. ``objects_of`` returns the quota's objects of a group resource; None if unknown.
 
     Usage that cannot be counted stays as stored.
@@ -54,7 +54,7 @@ def count(quota: Tree, objects_of: Callable[[str], Iterable[Tree] | None], *, no
         objects = objects_of(resource)
         if objects is not None:
             used |= _usage(quota, evaluator_for(resource), objects, now=now)
-    return Counted(hard, only(used, hard))
+    return QuotaUsage(hard, only(used, hard))
 
 
 def _usage(quota: Tree, evaluator: Evaluator, objects: Iterable[Tree], *, now: datetime) -> Amounts:
@@ -67,7 +67,7 @@ def _usage(quota: Tree, evaluator: Evaluator, objects: Iterable[Tree], *, now: d
     return total
 
 
-def is_written(quota: Tree, counted: Counted) -> bool:
+def is_written(quota: Tree, counted: QuotaUsage) -> bool:
     """Report whether the quota has this status."""
     status = quota.get("status") or {}
     if status.get("hard") is None or status.get("used") is None:
@@ -75,7 +75,7 @@ def is_written(quota: Tree, counted: Counted) -> bool:
     return read(status["hard"]) == counted.hard and read(status["used"]) == counted.used
 
 
-def lowers(quota: Tree, counted: Counted) -> bool:
+def lowers(quota: Tree, counted: QuotaUsage) -> bool:
     """Report whether the status would report less usage than the stored one."""
     used = read((quota.get("status") or {}).get("used"))
     return any(name in counted.used and counted.used[name] < amount for name, amount in used.items())

@@ -72,7 +72,7 @@ def differ(label: str, other: str) -> bool:
     return any(one and two and one != two for one, two in pairs)
 
 
-class Mounted(NamedTuple):
+class MountedClaim(NamedTuple):
     """Claim that containers of a pod mount."""
 
     #: The pod's name for it.
@@ -81,21 +81,21 @@ class Mounted(NamedTuple):
     labels: set[str]
 
 
-def mounted(pod: Pod) -> dict[str, Mounted]:
+def mounted(pod: Pod) -> dict[str, MountedClaim]:
     """Return the mounted claims by name."""
     spec = pod.spec
     if spec is None:
         return {}
     claims = {volume.name: claim_of(pod, volume) for volume in spec.volumes or ()}
     of_pod = spec.securityContext.seLinuxOptions if spec.securityContext else None
-    mounts: dict[str, Mounted] = {}
+    mounts: dict[str, MountedClaim] = {}
     for container in (*(spec.initContainers or ()), *spec.containers, *(spec.ephemeralContainers or ())):
         own = container.securityContext
         options = (own.seLinuxOptions if own else None) or of_pod
         label = "" if own and own.privileged else label_of(options)
         for mount in container.volumeMounts or ():
             if claims.get(mount.name):
-                mounts.setdefault(claims[mount.name], Mounted(mount.name, set())).labels.update({label} - {""})
+                mounts.setdefault(claims[mount.name], MountedClaim(mount.name, set())).labels.update({label} - {""})
     return mounts
 
 

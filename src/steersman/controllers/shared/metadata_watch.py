@@ -17,7 +17,7 @@ from steersman.asynckit.timeouts import wait_for
 from steersman.client import tree
 from steersman.client.errors import ClientError
 from steersman.controllers.shared.object_part import object_part
-from steersman.controllers.shared.served import Served, ask
+from steersman.controllers.shared.served import ServedResources, ask
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -71,7 +71,7 @@ class MetadataWatch:
         #: By group resource.
         self._informers: dict[str, Informer[ObjectPart]] = {}
         self._watched: dict[str, ResourceType[Any]] = {}
-        self.served = Served({}, {}, {})
+        self.served = ServedResources({}, {}, {})
         for api_version, kind in _DEFINITIONS:
             informer = informers.informer(object_part(tree(api_version, kind)))
             informer.add_callback(lambda _: self._changed.set())
@@ -112,7 +112,7 @@ class MetadataWatch:
             if not self._users:
                 await self._stop()
 
-    async def refresh(self) -> Served:
+    async def refresh(self) -> ServedResources:
         """Ask the server now. Raises ClientError."""
         self.served = served = await ask(self._client)
         monitored = {

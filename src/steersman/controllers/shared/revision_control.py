@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _COLLISIONS_MAX: Final = 10
 
 
-class Present(NamedTuple):
+class CurrentRevision(NamedTuple):
     """Revision of the current template, with its number."""
 
     revision: ControllerRevision
@@ -69,7 +69,7 @@ class RevisionControl:
 
     async def settle(
         self, key: str, owner: Any, revisions: Sequence[ControllerRevision], *, collisions: int
-    ) -> Present:  # fmt: skip
+    ) -> CurrentRevision:  # fmt: skip
         """Return the revision of the current template, created or raised to the highest number if needed."""
         present = find_present(revisions, template_data(owner.spec.template))
         if present.revision is None:
@@ -78,9 +78,9 @@ class RevisionControl:
         if revision.revision != present.number:
             revision = await self._client.update(replaced(revision, revision=present.number))
             self._controller.own_writes.note(key, self.informer, revision)
-        return Present(revision, present.duplicates, collisions)
+        return CurrentRevision(revision, present.duplicates, collisions)
 
-    async def _create(self, key: str, owner: Any, number: int, collisions: int) -> Present:
+    async def _create(self, key: str, owner: Any, number: int, collisions: int) -> CurrentRevision:
         reference = controller_reference(owner, api_version=self._info.api_version, kind=self._info.kind)
         for tried in range(collisions, collisions + _COLLISIONS_MAX):
             revision = new_revision(
@@ -95,7 +95,7 @@ class RevisionControl:
                     continue  # two templates, or two owners, have one hash
                 created = existing  # the cache is behind
             self._controller.record_created(key, self.informer, created)
-            return Present(created, (), tried)
+            return CurrentRevision(created, (), tried)
         raise _TooManyCollisions(f"no free name for a revision of {key}")
 
     def _may_be_taken(self, revision: ControllerRevision, owner: Any) -> bool:

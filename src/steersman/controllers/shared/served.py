@@ -28,7 +28,7 @@ _UNAVAILABLE: Final = frozenset({403, 404, 503})
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedResources:
     """Result of discovery."""
 
     #: By ``group/version`` (without slash for the core) and kind: all versions.
@@ -50,9 +50,9 @@ class Served:
         }
 
 
-async def ask(client: Client) -> Served:
+async def ask(client: Client) -> ServedResources:
     """Read the discovery documents. Raises ClientError if the root documents cannot be read."""
-    served = Served({}, {}, {})
+    served = ServedResources({}, {}, {})
     for path in ("/api", "/apis"):
         document = await _read(client, path)
         if document.get("kind") == "APIGroupDiscoveryList":
@@ -65,7 +65,7 @@ async def ask(client: Client) -> Served:
     return served
 
 
-def _take(served: Served, group: str, version: Tree) -> None:
+def _take(served: ServedResources, group: str, version: Tree) -> None:
     """Add the resources of a group version; versions come in the order of preference."""
     api_version = f"{group}/{version['version']}" if group else version["version"]
     if version.get("freshness") == "Stale":
@@ -94,7 +94,7 @@ def _plain_groups(document: Tree) -> Iterable[tuple[str, list[str]]]:
             yield group["name"], sorted(versions, key=lambda version: version != first)
 
 
-async def _take_plain(client: Client, served: Served, api_version: str) -> None:
+async def _take_plain(client: Client, served: ServedResources, api_version: str) -> None:
     try:
         document = await _read(client, f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}")
     except ApiError as error:

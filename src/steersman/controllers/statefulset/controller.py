@@ -26,7 +26,7 @@ from steersman.controllers.statefulset.plan import (
     DeletePod,
     MakeClaim,
     MakePod,
-    World,
+    ObservedState,
     names_of_claims,
     plan,
 )
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.client.informer import Informer
     from steersman.controllers.context import ControllerContext
-    from steersman.controllers.shared.revision_control import Present
+    from steersman.controllers.shared.revision_control import CurrentRevision
 
 #: Delay until unobserved own deletions are checked without an event.
 RECHECK_SECONDS: Final = 5.0
@@ -147,8 +147,8 @@ class StatefulSetController(ManagedController):
         return self.expectations.satisfied(key)
 
     def _world(
-        self, sts: StatefulSet, pods: Sequence[Pod], revisions: Sequence[ControllerRevision], present: Present
-    ) -> World:  # fmt: skip
+        self, sts: StatefulSet, pods: Sequence[Pod], revisions: Sequence[ControllerRevision], present: CurrentRevision
+    ) -> ObservedState:  # fmt: skip
         update = present.revision
         current_name = sts.status.currentRevision if sts.status else None
         current = next((revision for revision in revisions if name_of(revision) == current_name), update)
@@ -156,7 +156,7 @@ class StatefulSetController(ManagedController):
         claims_by_name = {
             name: self.claims.lister.get(name, namespace=namespace) for name in names_of_claims(sts, pods)
         }
-        return World(
+        return ObservedState(
             sts=sts,
             pods=tuple(pods),
             claims={name: claim for name, claim in claims_by_name.items() if claim is not None},
@@ -165,7 +165,7 @@ class StatefulSetController(ManagedController):
             now=self.clock.now(),
         )
 
-    async def _apply(self, key: str, world: World, actions: Sequence[Action]) -> Exception | None:
+    async def _apply(self, key: str, world: ObservedState, actions: Sequence[Action]) -> Exception | None:
         """Execute the actions sequentially, or in growing batches for a Parallel set; return the error, if any."""
         deleted = [uid_of(action.pod) for action in actions if isinstance(action, DeletePod)]
         if deleted:
@@ -301,7 +301,9 @@ class StatefulSetController(ManagedController):
         else:
             self.events.event(sts, "Warning", f"Failed{verb.title()}", f"{subject} failed error: {error}")
 
-    async def _clean_history(self, world: World, revisions: Sequence[ControllerRevision], present: Present) -> None:
+    async def _clean_history(
+        self, world: ObservedState, revisions: Sequence[ControllerRevision], present: CurrentRevision
+    ) -> None:
         """Delete unused revisions beyond ``revisionHistoryLimit``."""
         living = {world.current[0], world.update[0], *map(identity.revision_of, world.pods)}
         unused = [revision for revision in in_order(revisions) if name_of(revision) not in living]

@@ -67,7 +67,7 @@ Action = MakeClaim | ChangeClaim | MakePod | ChangePod | DeletePod
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ObservedState:
     """A StatefulSet and its Pods and claims."""
 
     sts: StatefulSet
@@ -98,7 +98,7 @@ class World:
         return self.is_available(pod) and not is_being_deleted(pod)
 
 
-def plan(world: World) -> list[Action]:
+def plan(world: ObservedState) -> list[Action]:
     """Return the next actions, in order."""
     if is_being_deleted(world.sts):
         return []
@@ -115,11 +115,11 @@ def plan(world: World) -> list[Action]:
     return actions
 
 
-def _by_ordinal(world: World) -> dict[int, Pod]:
+def _by_ordinal(world: ObservedState) -> dict[int, Pod]:
     return {identity.ordinal_of(pod): pod for pod in world.pods}
 
 
-def _condemned(world: World) -> list[Pod]:
+def _condemned(world: ObservedState) -> list[Pod]:
     """Return the Pods outside the desired ordinals, the highest first."""
     ordinals = identity.ordinals(world.sts)
     pods_by_ordinal = _by_ordinal(world)
@@ -133,7 +133,7 @@ def _condemned(world: World) -> list[Pod]:
 # Replicas
 
 
-def _living(world: World) -> tuple[list[Action], bool]:
+def _living(world: ObservedState) -> tuple[list[Action], bool]:
     """Create missing Pods and update existing ones; return the actions, and whether later steps may continue."""
     present = _by_ordinal(world)
     actions: list[Action] = []
@@ -148,7 +148,7 @@ def _living(world: World) -> tuple[list[Action], bool]:
     return actions, should_continue or not world.ordered
 
 
-def _maintain(world: World, pod: Pod) -> tuple[list[Action], bool]:
+def _maintain(world: ObservedState, pod: Pod) -> tuple[list[Action], bool]:
     """Return the actions for an existing Pod, and whether other Pods must wait for it."""
     if is_finished(pod):
         return ([] if is_being_deleted(pod) else [DeletePod(pod)]), True
@@ -166,7 +166,7 @@ def _maintain(world: World, pod: Pod) -> tuple[list[Action], bool]:
     return actions, False
 
 
-def _make(world: World, ordinal: int) -> tuple[list[Action], bool]:
+def _make(world: ObservedState, ordinal: int) -> tuple[list[Action], bool]:
     revision, template = world.current if _needs_current(world, ordinal) else world.update
     pod = identity.new_pod(world.sts, template, revision, ordinal)
     claims = [world.claims.get(name_of(claim)) for claim in identity.claims_of(world.sts, pod).values()]
@@ -178,7 +178,7 @@ def _make(world: World, ordinal: int) -> tuple[list[Action], bool]:
     return [MakePod(pod, tuple(missing), tuple(obstacles)), *_own_claims(world, pod)], True
 
 
-def _needs_current(world: World, ordinal: int) -> bool:
+def _needs_current(world: ObservedState, ordinal: int) -> bool:
     """Report whether an ordinal below the partition keeps the current revision."""
     strategy = identity.spec_of(world.sts).updateStrategy
     if strategy is not None and strategy.type not in (None, "RollingUpdate"):
@@ -190,7 +190,7 @@ def _needs_current(world: World, ordinal: int) -> bool:
     return ordinal < start + (rolling.partition or 0)
 
 
-def _missing_claims(world: World, pod: Pod) -> tuple[list[MakeClaim], list[str]]:
+def _missing_claims(world: ObservedState, pod: Pod) -> tuple[list[MakeClaim], list[str]]:
     """Return the claims to create, and why the Pod has to wait for terminating ones."""
     missing: list[MakeClaim] = []
     obstacles: list[str] = []
@@ -203,7 +203,7 @@ def _missing_claims(world: World, pod: Pod) -> tuple[list[MakeClaim], list[str]]
     return missing, obstacles
 
 
-def _own_claims(world: World, pod: Pod) -> list[ChangeClaim]:
+def _own_claims(world: ObservedState, pod: Pod) -> list[ChangeClaim]:
     changes: list[ChangeClaim] = []
     for claim in identity.claims_of(world.sts, pod).values():
         existing = world.claims.get(name_of(claim))
@@ -215,7 +215,7 @@ def _own_claims(world: World, pod: Pod) -> list[ChangeClaim]:
 # Condemned Pods
 
 
-def _removals(world: World, condemned: Sequence[Pod]) -> tuple[list[Action], bool]:
+def _removals(world: ObservedState, condemned: Sequence[Pod]) -> tuple[list[Action], bool]:
     if not world.ordered:
         return [DeletePod(pod) for pod in condemned if not is_being_deleted(pod)], True
     if not condemned:
@@ -228,7 +228,7 @@ def _removals(world: World, condemned: Sequence[Pod]) -> tuple[list[Action], boo
     return ([] if blocked else [DeletePod(pod)]), False
 
 
-def _first_missed(world: World, condemned: Sequence[Pod]) -> str:
+def _first_missed(world: ObservedState, condemned: Sequence[Pod]) -> str:
     """Return the UID of the lowest unhealthy Pod, replicas before condemned ones."""
     present = _by_ordinal(world)
     living = [present[ordinal] for ordinal in identity.ordinals(world.sts) if ordinal in present]
@@ -238,7 +238,7 @@ def _first_missed(world: World, condemned: Sequence[Pod]) -> str:
 # Updates
 
 
-def _updates(world: World) -> list[Action]:
+def _updates(world: ObservedState) -> list[Action]:
     """Delete Pods of other revisions, the highest first, to be recreated at the update revision."""
     strategy = identity.spec_of(world.sts).updateStrategy
     if strategy is not None and strategy.type == "OnDelete":
@@ -253,7 +253,7 @@ def _updates(world: World) -> list[Action]:
     return _updates_within(world, targets, max_unavailable(rolling.maxUnavailable, len(ordinals)))
 
 
-def _next_update(world: World, targets: Iterable[Pod | None]) -> list[Action]:
+def _next_update(world: ObservedState, targets: Iterable[Pod | None]) -> list[Action]:
     """Return one Pod to update once all above it are healthy. ``targets``: the highest first."""
     for pod in targets:
         if pod is not None and _is_old(world, pod):
@@ -263,14 +263,14 @@ def _next_update(world: World, targets: Iterable[Pod | None]) -> list[Action]:
     return []
 
 
-def _updates_within(world: World, targets: Sequence[Pod | None], most: int) -> list[Action]:
+def _updates_within(world: ObservedState, targets: Sequence[Pod | None], most: int) -> list[Action]:
     """Return Pods to update with at most ``most`` unavailable, updated ones included (KEP-961)."""
     old = [pod for pod in targets if pod is not None and _is_old(world, pod)]
     missing = sum(pod is None or not (_is_old(world, pod) or world.serves(pod)) for pod in targets)
     return [DeletePod(pod) for pod in old[: max(0, most - missing)]]
 
 
-def _is_old(world: World, pod: Pod) -> bool:
+def _is_old(world: ObservedState, pod: Pod) -> bool:
     """Report whether the Pod has another revision and is not terminating."""
     return identity.revision_of(pod) != world.update[0] and not is_being_deleted(pod)
 

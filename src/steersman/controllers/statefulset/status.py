@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import Pod
 
-    from steersman.controllers.statefulset.plan import World
+    from steersman.controllers.statefulset.plan import ObservedState
 
 
-def plan_status(world: World, *, collisions: int) -> StatefulSetStatus:
+def plan_status(world: ObservedState, *, collisions: int) -> StatefulSetStatus:
     """Count the Pods; an update that all of them have made becomes the current revision."""
     old = world.sts.status or StatefulSetStatus(replicas=0)
     staying = [pod for pod in world.pods if not is_being_deleted(pod)]
@@ -42,7 +42,7 @@ def _of_revision(pods: Iterable[Pod], revision: str) -> int:
     return sum(identity.revision_of(pod) == revision for pod in pods)
 
 
-def _completed(world: World, status: StatefulSetStatus) -> StatefulSetStatus:
+def _completed(world: ObservedState, status: StatefulSetStatus) -> StatefulSetStatus:
     strategy = identity.spec_of(world.sts).updateStrategy
     rolls = strategy is None or strategy.type in (None, "RollingUpdate")
     counts = {
@@ -56,7 +56,7 @@ def _completed(world: World, status: StatefulSetStatus) -> StatefulSetStatus:
     return replaced(status, currentReplicas=status.updatedReplicas, currentRevision=status.updateRevision)
 
 
-def seconds_to_requeue(world: World) -> float | None:
+def seconds_to_requeue(world: ObservedState) -> float | None:
     """Return when the next ready Pod becomes available; at most ``minReadySeconds``, as nodes' clocks may differ."""
     least = identity.spec_of(world.sts).minReadySeconds or 0
     waiting = [pod for pod in world.pods if world.runs(pod) and not world.is_available(pod)]

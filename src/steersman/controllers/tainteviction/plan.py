@@ -26,7 +26,7 @@ class Stay:
     uid: str
     since: float
     until: float
-    #: Whether it was sent away already.
+    #: True if it was evicted already.
     over: bool = False
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ADDRESSES: Final = tree("networking.k8s.io/v1", "IPAddress")
 CIDRS: Final = tree("networking.k8s.io/v1", "ServiceCIDR")
 
-#: What keys of work begin with.
+#: Prefix of work queue keys.
 SERVICE, ADDRESS = "service:", "address:"
 
 #: Delay before a Service that is being changed is checked again, in seconds.

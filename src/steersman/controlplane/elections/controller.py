@@ -13,9 +13,9 @@ from steersman.client.errors import AlreadyExists, ClientError, Conflict, NotFou
 from steersman.client.objects import key_of
 from steersman.controlplane.elections.departures import Departures
 from steersman.controlplane.elections.kinds import CANDIDATES, LEASES
+from steersman.controlplane.elections.liveness import VALID
 from steersman.controlplane.elections.metrics import ElectionMetrics
 from steersman.controlplane.elections.objects import read_candidate, read_lease
-from steersman.controlplane.elections.roll import VALID
 from steersman.controlplane.elections.step import WARNINGS, Assign, Create, Decision, Reason, decide
 from steersman.controlplane.elections.writes import lease_patch, new_lease, ping
 from steersman.runtime.controller import Controller

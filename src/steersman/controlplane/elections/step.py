@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from steersman.controlplane.elections.choosing import StrategyConflict, ThirdPartyStrategy, Winner, choose
-from steersman.controlplane.elections.roll import ACK_TIMEOUT, Roll, call_roll
+from steersman.controlplane.elections.liveness import ACK_TIMEOUT, Roll, call_roll
+from steersman.controlplane.elections.strategies import StrategyConflict, ThirdPartyStrategy, Winner, choose
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
-    from steersman.controlplane.elections.choosing import Outcome
     from steersman.controlplane.elections.objects import Candidate, Lease
+    from steersman.controlplane.elections.strategies import Outcome
 
 #: Duration of an assigned Lease, until the holder renews it itself. Upstream: ``defaultLeaseDurationSeconds``.
 LEASE_DURATION_SECONDS: Final = 5

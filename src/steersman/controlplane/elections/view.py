@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from steersman.controlplane.elections.liveness import call_roll
 from steersman.controlplane.elections.objects import read_candidate, read_lease
-from steersman.controlplane.elections.roll import call_roll
 from steersman.controlplane.elections.step import Assign, Create, Prefer, Publish, decide
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.nodes.expansion import expand
-from steersman.nodes.simulation.shell import NotUnderstoodError, parse_script
+from steersman.nodes.simulation.shell import UnsupportedScriptError, parse_script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ def _interpret(words: tuple[str, ...], variables: tuple[tuple[str, str], ...]) -
     run = _Run()
     try:
         code = run.shell(words, dict(variables)) if _base(words[0]) in _SHELLS else run.command(words)
-    except NotUnderstoodError:
+    except UnsupportedScriptError:
         return None
     except _Exit as end:
         code = end.code
@@ -90,7 +90,7 @@ class _Run:
     def shell(self, words: Sequence[str], variables: Mapping[str, str]) -> int:
         """Run ``sh -c SCRIPT``; return its exit code. Raises NotUnderstoodError."""
         if len(words) < 3 or not _SHELL_OPTIONS.fullmatch(words[1]):
-            raise NotUnderstoodError
+            raise UnsupportedScriptError
         code, stops_at_error = 0, "e" in words[1]
         for operator, command, ends_list in parse_script(words[2], variables):
             # Skipped commands are checked too: a script is supported as a whole or not at all.
@@ -130,13 +130,13 @@ class _Run:
             case "exit" if in_shell and len(arguments) <= 1:
                 raise _Exit(_exit_code(arguments))
             case _:
-                raise NotUnderstoodError
+                raise UnsupportedScriptError
         return 0
 
     def _echo(self, arguments: list[str]) -> None:
         ends_line = arguments[:1] != ["-n"]
         if ends_line and arguments and _ECHO_OPTIONS.fullmatch(arguments[0]):
-            raise NotUnderstoodError
+            raise UnsupportedScriptError
         text = " ".join(arguments if ends_line else arguments[1:])
         self.output.append((self.seconds, text + ("\n" if ends_line else "")))
 
@@ -146,7 +146,7 @@ class _Run:
             if argument in ("infinity", "inf"):
                 self.is_endless = True
             elif match is None:
-                raise NotUnderstoodError
+                raise UnsupportedScriptError
             else:
                 self.seconds += float(match[1]) * _UNITS[match[2]]
 
@@ -155,4 +155,4 @@ def _exit_code(arguments: Sequence[str]) -> int:
     try:
         return int(arguments[0]) % 256 if arguments else 0
     except ValueError:
-        raise NotUnderstoodError from None
+        raise UnsupportedScriptError from None

@@ -14,7 +14,7 @@ _BARE: Final = re.compile(r"[^\s'\"$\\`*?\[\]<>|&;(){}~#]+")
 _ESCAPABLE: Final = '$`"\\'
 
 
-class NotUnderstoodError(Exception):
+class UnsupportedScriptError(Exception):
     """Script with unsupported syntax or commands."""
 
 
@@ -38,14 +38,14 @@ def parse_script(text: str, variables: Mapping[str, str]) -> list[SimpleCommand]
         if match:
             at = match.end()
         elif at < len(text):
-            raise NotUnderstoodError
+            raise UnsupportedScriptError
         if words:
             commands.append(SimpleCommand(operator, words, following == ";"))
             operator = following
         elif following != ";":
-            raise NotUnderstoodError
+            raise UnsupportedScriptError
     if operator != ";":
-        raise NotUnderstoodError
+        raise UnsupportedScriptError
     return commands
 
 
@@ -69,7 +69,7 @@ def _word(text: str, at: int, variables: Mapping[str, str]) -> tuple[str, int]:
         if text[at] == "'":
             end = text.find("'", at + 1)
             if end < 0:
-                raise NotUnderstoodError
+                raise UnsupportedScriptError
             word, at = word + text[at + 1 : end], end + 1
         elif text[at] == '"':
             part, at = _double_quoted(text, at + 1, variables)
@@ -77,12 +77,12 @@ def _word(text: str, at: int, variables: Mapping[str, str]) -> tuple[str, int]:
         elif text[at] == "$":
             value, at = _variable(text, at, variables)
             if not _BARE.fullmatch(value):  # it would be split, or be no word at all
-                raise NotUnderstoodError
+                raise UnsupportedScriptError
             word += value
         elif match := _BARE.match(text, at):
             word, at = word + match[0], match.end()
         else:
-            raise NotUnderstoodError
+            raise UnsupportedScriptError
     return word, at
 
 
@@ -101,12 +101,12 @@ def _double_quoted(text: str, at: int, variables: Mapping[str, str]) -> tuple[st
             word, at = word + text[at + 1 : at + 2], at + 2
         else:
             word, at = word + sign, at + 1
-    raise NotUnderstoodError
+    raise UnsupportedScriptError
 
 
 def _variable(text: str, at: int, variables: Mapping[str, str]) -> tuple[str, int]:
     match = _VARIABLE.match(text, at)
     value = variables.get(match[1] or match[2]) if match else None
     if match is None or value is None:
-        raise NotUnderstoodError
+        raise UnsupportedScriptError
     return value, match.end()

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.storage.encryption.configuration import Provider, Rule
     from steersman.storage.encryption.kms import KMSService
+    from steersman.storage.encryption.metrics import EncryptionMetrics
     from steersman.storage.encryption.transformers import GroupResource, Transformer
 
     #: Opens the plugin of a provider. Raises ``MissingPackagesError``.
@@ -89,6 +90,7 @@ def load_encryption(
     open_kms: OpenKMS,
     on_key_change: Callable[[], None] = lambda: None,
     reloads: bool = False,
+    metrics: EncryptionMetrics | None = None,
 ) -> Encryption:
     """Return the encryption of a file's contents. Raises ``ConfigurationError``, ``MissingPackagesError``.
 
@@ -99,7 +101,7 @@ def load_encryption(
     except ConfigurationError as error:
         raise ConfigurationError(f"error while parsing file: {error}") from error
     try:
-        return _Builder(clock, open_kms, on_key_change).build(rules, digest_of(data))
+        return _Builder(clock, open_kms, on_key_change, metrics).build(rules, digest_of(data))
     except ConfigurationError as error:
         raise ConfigurationError(f"error while building transformers: {error}") from error
 
@@ -113,10 +115,13 @@ def _valid_rules(data: bytes, path: str, *, reloads: bool) -> Sequence[Rule]:
 
 
 class _Builder:
-    def __init__(self, clock: Clock, open_kms: OpenKMS, on_key_change: Callable[[], None]) -> None:
+    def __init__(
+        self, clock: Clock, open_kms: OpenKMS, on_key_change: Callable[[], None], metrics: EncryptionMetrics | None
+    ) -> None:
         self._clock = clock
         self._open_kms = open_kms
         self._on_key_change = on_key_change
+        self._metrics = metrics
         self._plugins: list[EnvelopeTransformer] = []
 
     def build(self, rules: Sequence[Rule], digest: bytes) -> Encryption:
@@ -144,7 +149,11 @@ class _Builder:
             if provider.api_version == "v1":
                 raise ConfigurationError(_KMS_V1)
             plugin = EnvelopeTransformer(
-                provider.name, self._open_kms(provider), clock=self._clock, on_key_change=self._on_key_change
+                provider.name,
+                self._open_kms(provider),
+                clock=self._clock,
+                on_key_change=self._on_key_change,
+                metrics=self._metrics,
             )
             self._plugins.append(plugin)
             return f"k8s:enc:kms:v2:{provider.name}:".encode(), plugin

@@ -20,6 +20,7 @@ import msgspec
 from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.protowire import integer, length_delimited, string, wire_fields
 from steersman.storage.encryption.ciphers import SEED_BYTES, AesGcm, ExtendedNonceGcm
+from steersman.storage.encryption.metrics import FROM_STORAGE, TO_STORAGE, UNKNOWN, EncryptionMetrics
 from steersman.storage.encryption.transformers import DataKeyUnknownError, DecryptionError
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ _CACHED_KEYS_MAX: Final = 1000
 
 class KMSUnavailableError(Exception):
     """A plugin does not respond, or its responses are invalid."""
+
+    def __init__(self, text: str, *, status: str = UNKNOWN) -> None:
+        super().__init__(text)
+        #: Name of the gRPC code, for metrics.
+        self.status: Final = status
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -109,6 +115,7 @@ class EnvelopeTransformer:
         clock: Clock,
         random_bytes: RandomBytes = os.urandom,
         on_key_change: Callable[[], None] = lambda: None,
+        metrics: EncryptionMetrics | None = None,
     ) -> None:
         """``on_key_change`` is called when values of earlier keys become stale."""
         self.name: Final = name
@@ -116,6 +123,7 @@ class EnvelopeTransformer:
         self._clock = clock
         self._random_bytes = random_bytes
         self._on_key_change = on_key_change
+        self._metrics: Final = metrics or EncryptionMetrics(clock)
         self._state: _State | None = None
         self._version = ""
         #: By the encoded key: compiled structs are not hashable.
@@ -134,6 +142,7 @@ class EnvelopeTransformer:
             raise KMSUnavailableError(
                 f"KMS provider {self.name}: encryptedDEKSource with keyID hash {key_id_hash(state.key.key_id)} expired"
             )
+        self._metrics.key_used(TO_STORAGE, self.name, state.key.key_id)
         return encode_object(state.key, state.transformer.encrypt(data, context))
 
     def decrypt(self, data: bytes, context: bytes) -> tuple[bytes, bool]:
@@ -141,6 +150,7 @@ class EnvelopeTransformer:
         transformer, state = self._cache.get(encode_object(key, b"")), self._state
         if transformer is None or state is None:
             raise DataKeyUnknownError(lambda: self._load(key))
+        self._metrics.key_used(FROM_STORAGE, self.name, key.key_id)
         plain, is_stale = transformer.decrypt(encrypted, context)
         is_other_key = (key.key_id, key.source_type) != (state.key.key_id, state.key.source_type)
         return plain, is_stale or is_other_key
@@ -150,6 +160,7 @@ class EnvelopeTransformer:
             await self.probe()
         if encode_object(key, b"") in self._cache:
             return
+        self._metrics.cache_misses += 1
         secret = await self._service.decrypt(self._uid(), key)
         try:
             transformer: Transformer = ExtendedNonceGcm(secret) if key.source_type == HKDF_SEED else AesGcm(secret)
@@ -226,7 +237,9 @@ class EnvelopeTransformer:
                 )
         try:
             _check_key_id(status.key_id)
+            self._metrics.key_reported(self.name, status.key_id)
         except DecryptionError as error:
+            self._metrics.invalid_key_reported(self.name, "too_long" if status.key_id else "empty")
             problems.append(f'got invalid KMSv2 KeyID hash "{key_id_hash(status.key_id)}": {error}')
         return problems
 
@@ -235,8 +248,14 @@ class EnvelopeTransformer:
         if state is not None and state.key.key_id == key_id:
             self._state = msgspec.structs.replace(state, expires=expires)
             return
+        metrics, started = self._metrics, self._metrics.now()
         seed = self._random_bytes(SEED_BYTES)
-        key = await self._service.encrypt(self._uid(), seed)
+        metrics.generations.observe(metrics.now() - started)
+        try:
+            key = await self._service.encrypt(self._uid(), seed)
+        except KMSUnavailableError:
+            metrics.failed_generations += 1
+            raise
         try:
             check_key(key)
         except DecryptionError as error:

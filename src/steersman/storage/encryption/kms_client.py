@@ -12,6 +12,7 @@ from steersman.apimachinery.protowire import length_delimited, string, wire_fiel
 from steersman.extras import load_optional
 from steersman.grpc.errors import RpcError
 from steersman.storage.encryption.kms import EncryptedKey, KMSUnavailableError, Status, map_entry
+from steersman.storage.encryption.metrics import EncryptionMetrics
 
 if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
@@ -23,12 +24,22 @@ _SERVICE: Final = "/v2.KeyManagementService/"
 class GrpcKMSService:
     """Plugin at an endpoint, ``unix:///var/run/kms.sock``. The channel is opened with the first call."""
 
-    def __init__(self, endpoint: str, *, clock: Clock, timeout_seconds: float) -> None:
-        """Raise ``MissingPackagesError`` when the extra ``encryption`` is not installed."""
+    def __init__(
+        self,
+        endpoint: str,
+        *,
+        clock: Clock,
+        timeout_seconds: float,
+        name: str = "",
+        metrics: EncryptionMetrics | None = None,
+    ) -> None:
+        """``name`` is the provider's. Raise ``MissingPackagesError`` when the extra ``encryption`` is not installed."""
         load_optional("hpack", "Decoder", "the encryption provider kms", "encryption")
         self._path: Final = socket_path(endpoint)
         self._clock: Final = clock
         self._timeout_seconds: Final = timeout_seconds
+        self._name: Final = name
+        self._metrics: Final = metrics or EncryptionMetrics(clock)
         self._channel: Channel | None = None
 
     async def status(self) -> Status:
@@ -39,7 +50,7 @@ class GrpcKMSService:
         try:
             fields = await self._call("Encrypt", length_delimited(1, plaintext) + string(2, uid))
         except KMSUnavailableError as error:
-            raise KMSUnavailableError(f"failed to encrypt DEK, error: {error}") from error
+            raise KMSUnavailableError(f"failed to encrypt DEK, error: {error}", status=error.status) from error
         annotations = sorted(_entry(value) for number, value in fields if number == 3)
         return EncryptedKey(_bytes(fields, 1), _text(fields, 2), tuple(annotations))
 
@@ -51,18 +62,22 @@ class GrpcKMSService:
         try:
             return _bytes(await self._call("Decrypt", request), 1)
         except KMSUnavailableError as error:
-            raise KMSUnavailableError(f"failed to decrypt DEK, error: {error}") from error
+            raise KMSUnavailableError(f"failed to decrypt DEK, error: {error}", status=error.status) from error
 
     async def _call(self, method: str, request: bytes) -> list[tuple[int, int | bytes]]:
         from steersman.grpc.channel import Channel, Target  # noqa: PLC0415 — needs the extra
 
         if self._channel is None:
             self._channel = Channel(Target(path=self._path), clock=self._clock)
+        path, started = _SERVICE + method, self._metrics.now()
         try:
-            response = await self._channel.unary(_SERVICE + method, request, timeout_seconds=self._timeout_seconds)
-            return list(wire_fields(response))
+            response = await self._channel.unary(path, request, timeout_seconds=self._timeout_seconds)
         except RpcError as error:
-            raise KMSUnavailableError(error.go_text) from error
+            self._metrics.operated(self._name, path, started, error.go_name)
+            raise KMSUnavailableError(error.go_text, status=error.go_name) from error
+        self._metrics.operated(self._name, path, started)
+        try:
+            return list(wire_fields(response))
         except DecodeError as malformed:
             raise KMSUnavailableError(f"the response to {method} is malformed: {malformed}") from malformed
 

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from steersman.storage.encryption.kms import KMSUnavailableError
+from steersman.storage.encryption.metrics import FROM_STORAGE, TO_STORAGE, UNKNOWN
 from steersman.storage.encryption.transformers import DataKeyUnknownError, DecryptionError
 from steersman.storage.store import Batch, Conflict, CorruptValue, Event, KeyValue, Put, Range, Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from steersman.asynckit.tasks import Supervisor
+    from steersman.storage.encryption.metrics import EncryptionMetrics
     from steersman.storage.encryption.transformers import GroupResource, ResourceTransformers
     from steersman.storage.store import Op, Store, StoreError, Subscription
 
@@ -42,6 +45,7 @@ class EncryptedStore:
         *,
         resource_of: ResourceOf,
         tasks: Supervisor,
+        metrics: EncryptionMetrics,
         root: str = _ROOT,
     ) -> None:
         """``root``: prefix of the keys in etcd, in place of ``/registry``; it is authenticated with each value."""
@@ -49,6 +53,7 @@ class EncryptedStore:
         self._transformers = transformers
         self._resource_of: Final = resource_of
         self._tasks: Final = tasks
+        self._metrics: Final = metrics
         self._root: Final = root
         #: Watches that hold back events.
         self._holding: set[_Watch] = set()
@@ -135,22 +140,41 @@ class EncryptedStore:
             try:
                 value, is_stale = self._decrypted(kv.key, kv.value)
             except DataKeyUnknownError as missing:
-                await _load(missing)
+                await missing.load()
                 continue
             if value is kv.value and not is_stale:
                 return kv
             return KeyValue(kv.key, value, kv.create_revision, kv.mod_revision, kv.lease_id, is_stale)
 
     def _decrypted(self, key: str, value: bytes) -> tuple[bytes, bool]:
-        """Return the plain value, or the reason that there is none. Raises ``DataKeyUnknownError``."""
+        """Return the plain value, or the reason that there is none.
+
+        Raises ``DataKeyUnknownError``, whose ``load`` raises ``Unavailable``.
+        """
         resource = self._resource_of(key)
         transformer = None if resource is None else self._transformers.get(resource)
-        if transformer is None:
+        if resource is None or transformer is None:
             return value, False
+        metrics = self._metrics
+        started, prefix = metrics.now(), transformer.prefix_of(value)
         try:
-            return transformer.decrypt(value, self._context(key))
+            plain = transformer.decrypt(value, self._context(key))
+        except DataKeyUnknownError as missing:
+            raise DataKeyUnknownError(partial(self._load, missing.load, resource[0], prefix)) from None
         except DecryptionError as error:
+            metrics.transformed(resource[0], FROM_STORAGE, prefix, started, UNKNOWN)
             return UNREADABLE + str(error).encode(), False
+        metrics.transformed(resource[0], FROM_STORAGE, prefix, started)
+        return plain
+
+    async def _load(self, load: Callable[[], Awaitable[None]], resource: str, prefix: str) -> None:
+        """Fetch a data key. Raises ``Unavailable``."""
+        started = self._metrics.now()
+        try:
+            await load()
+        except KMSUnavailableError as error:
+            self._metrics.transformed(resource, FROM_STORAGE, prefix, started, error.status)
+            raise Unavailable(str(error)) from error
 
     def _context(self, key: str) -> bytes:
         return (key if self._root == _ROOT else self._root + key.removeprefix(_ROOT)).encode()
@@ -171,9 +195,17 @@ class EncryptedStore:
             return op
         resource = self._resource_of(op.key)
         transformer = None if resource is None else self._transformers.get(resource)
-        if transformer is None:
+        if resource is None or transformer is None:
             return op
-        return Put(op.key, transformer.encrypt(op.value, self._context(op.key)), op.expected, op.lease_id)
+        metrics = self._metrics
+        started, prefix = metrics.now(), transformer.first_prefix
+        try:
+            encrypted = transformer.encrypt(op.value, self._context(op.key))
+        except KMSUnavailableError as error:
+            metrics.transformed(resource[0], TO_STORAGE, prefix, started, error.status)
+            raise
+        metrics.transformed(resource[0], TO_STORAGE, prefix, started)
+        return Put(op.key, encrypted, op.expected, op.lease_id)
 
     async def compact(self, revision: int) -> None:
         await self._store.compact(revision)
@@ -223,14 +255,6 @@ class EncryptedStore:
         await self._tasks.close()
 
 
-async def _load(missing: DataKeyUnknownError) -> None:
-    """Fetch a data key. Raises ``Unavailable``."""
-    try:
-        await missing.load()
-    except KMSUnavailableError as error:
-        raise Unavailable(str(error)) from error
-
-
 class _Watch:
     """A watch whose events are decrypted in order."""
 
@@ -274,7 +298,7 @@ class _Watch:
         """Fetch data keys until nothing is held back. The watch ends when a plugin fails: the reader starts again."""
         while self._held:
             try:
-                await _load(missing)
+                await missing.load()
             except Unavailable as error:
                 self._end(error)
                 return

@@ -65,6 +65,19 @@ class PrefixTransformers:
         self._no_match: Final = no_match
         self._transformers: Final = tuple(transformers)
 
+    @property
+    def first_prefix(self) -> str:
+        """Prefix of the values that this encrypts, as metrics show it."""
+        return self._transformers[0][0].decode()
+
+    def prefix_of(self, data: bytes) -> str:
+        """Return the prefix of a value as metrics show it: ``identity`` for a plain one, ``unknown`` for others."""
+        matching = [prefix for prefix, _ in self._transformers if data.startswith(prefix)]
+        named = next(filter(None, matching), None)
+        if named is not None:
+            return named.decode()
+        return "identity" if matching else "unknown"
+
     def encrypt(self, data: bytes, context: bytes) -> bytes:
         prefix, transformer = self._transformers[0]
         return prefix + transformer.encrypt(data, context)
@@ -90,10 +103,10 @@ class ResourceTransformers:
 
     __slots__ = ("_by_resource",)
 
-    def __init__(self, by_resource: Mapping[GroupResource, Transformer]) -> None:
+    def __init__(self, by_resource: Mapping[GroupResource, PrefixTransformers]) -> None:
         self._by_resource: Final = dict(by_resource)
 
-    def get(self, resource: GroupResource) -> Transformer | None:
+    def get(self, resource: GroupResource) -> PrefixTransformers | None:
         """Return the transformer of a resource; None for one that is not encrypted."""
         by_resource = self._by_resource
         return by_resource.get(resource) or by_resource.get((ANY, resource[1])) or by_resource.get((ANY, ANY))

@@ -238,20 +238,23 @@ def txn_request(compare: list[bytes], success: list[bytes], failure: list[bytes]
 class TxnResponse(msgspec.Struct, frozen=True, gc=False):
     header: Header
     succeeded: bool
-    #: Answers to the range operations that were run, in order.
+    #: Answers to the range operations of a transaction that was refused, in order.
     ranges: list[RangeResponse]
 
 
 def read_txn(data: bytes) -> TxnResponse:
     """Decode a ``TxnResponse``."""
-    header, succeeded, ranges = Header(), False, list[RangeResponse]()
+    header, succeeded, responses = Header(), False, list[bytes]()
     for number, field in read_fields(data):
         if number == 1:
             header = read_header(_bytes(field))
         elif number == 2:
             succeeded = bool(field)
         elif number == 3:
-            ranges += [read_range(_bytes(inner)) for kind, inner in read_fields(_bytes(field)) if kind == 1]
+            responses.append(_bytes(field))
+    if succeeded:
+        return TxnResponse(header, succeeded, [])
+    ranges = [read_range(_bytes(inner)) for data in responses for kind, inner in read_fields(data) if kind == 1]
     return TxnResponse(header, succeeded, ranges)
 
 

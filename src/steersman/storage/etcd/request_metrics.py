@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from steersman.storage.histogram import Histogram
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -19,20 +21,14 @@ _LABELS_MAX: Final = 2048
 
 
 class Durations:
-    """Histogram of one label set."""
+    """Durations of the requests of one label set."""
 
-    __slots__ = ("counts", "errors", "total_seconds")
+    __slots__ = ("errors", "histogram")
 
     def __init__(self) -> None:
-        #: Requests by bucket, not cumulated; the last one is of longer requests.
-        self.counts = [0] * (len(BUCKETS) + 1)
-        self.total_seconds = 0.0
+        self.histogram: Final = Histogram(BUCKETS)
         #: Failed requests among them.
         self.errors = 0
-
-    @property
-    def requests(self) -> int:
-        return sum(self.counts)
 
 
 class RequestMetrics:
@@ -49,13 +45,7 @@ class RequestMetrics:
             if len(self.durations) >= _LABELS_MAX:
                 labels = operation, ""
             durations = self.durations.setdefault(labels, Durations())
-        position = 0
-        for bound in BUCKETS:
-            if seconds <= bound:
-                break
-            position += 1
-        durations.counts[position] += 1
-        durations.total_seconds += seconds
+        durations.histogram.observe(seconds)
         durations.errors += is_error
 
 
@@ -65,8 +55,7 @@ def merged(parts: Iterable[RequestMetrics]) -> dict[tuple[str, str], Durations]:
     for part in parts:
         for labels, durations in part.durations.items():
             whole = total.setdefault(labels, Durations())
-            whole.counts = [a + b for a, b in zip(whole.counts, durations.counts, strict=True)]
-            whole.total_seconds += durations.total_seconds
+            whole.histogram.add(durations.histogram)
             whole.errors += durations.errors
     return total
 

@@ -72,7 +72,7 @@ class Pipeline:
         #: Called with the number of rows after each batch.
         self._on_applied = on_applied
         self._loop = asyncio.get_running_loop()
-        #: What is at the writer, as it went there, and what is accepted and waits, oldest first; bounded by the
+        #: Writes sent to the writer, in order, and accepted writes that wait, oldest first; bounded by the
         #: callers, each of which waits for its own.
         self._sent: deque[list[Write]] = deque()
         self._gathered: list[Write] = []

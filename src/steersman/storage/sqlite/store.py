@@ -33,7 +33,7 @@ from steersman.storage.store import (
     Range,
     Unavailable,
 )
-from steersman.storage.transaction import UnmetError, changes_of
+from steersman.storage.transaction import CheckFailedError, changes_of
 
 if TYPE_CHECKING:
     import os
@@ -231,7 +231,7 @@ class SqliteStore:
                 raise _closed()
             try:
                 changes = changes_of(ops, self._pipeline.index)
-            except UnmetError as unmet:
+            except CheckFailedError as unmet:
                 await self._raise_conflict(unmet.key)
                 continue
             for op in changes:

@@ -80,7 +80,7 @@ def receive_request(connection: socket.socket) -> tuple[Request, list[int]] | No
         return None
     try:
         return _requests.decode(packet), descriptors
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise MessageError(str(error)) from error
 
 

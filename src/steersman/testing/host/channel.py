@@ -69,7 +69,7 @@ def call(sock: socket.socket, document: Call, data: bytes = b"") -> tuple[Answer
 def _decoded(document: bytes, type_: type[_Document]) -> _Document:
     try:
         return msgspec.json.decode(document, type=type_)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ChannelError(f"the document of a frame is no {type_.__name__}: {error}") from error
 
 

@@ -205,7 +205,7 @@ class Cluster:
 
     # Waits. Timeouts are time of the cluster's clock, that of ``settle`` is real time.
 
-    def settle(self, timeout: float = 10.0, *, quiet_seconds: float | None = None) -> None:
+    def settle(self, timeout: float = 60.0, *, quiet_seconds: float | None = None) -> None:
         """Wait until caches, queues and requests have nothing left to do and no timer is due; time does not pass.
 
         Clients from outside count as settled when they sent no request and received no event of a watch for

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from steersman.testing.host.options import ClusterOptions
 
 #: Longer than the start of a fork server and a cluster on a busy machine.
-START_SECONDS: Final = 90.0
+START_SECONDS: Final = 150.0
 #: Real time of a call without a timeout of its own.
 CALL_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 10.0

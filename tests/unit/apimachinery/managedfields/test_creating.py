@@ -70,7 +70,7 @@ def test_fields_of_does_not_cache_large_maps():
     assert creation.fields_of(large) is not creation.fields_of(large)
 
 
-def test_fields_of_uses_the_identity_of_a_known_spec():
+def test_fields_of_uses_the_identity_of_a_cached_spec():
     creation, existing = Creation(SERVICE), object()
     creation.fields_of({"spec": {"type": "a"}}, existing)
     first = creation.fields_of({"spec": {"type": "a"}}, existing)

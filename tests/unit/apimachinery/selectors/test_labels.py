@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steersman.apimachinery.field import Path
 from steersman.apimachinery.selectors import (
@@ -169,3 +171,42 @@ def test_validate_label_selector_allows_invalid_values_when_requested() -> None:
     tree = {"matchExpressions": [{"key": "a", "operator": "In", "values": ["-"]}]}
     assert validate_label_selector(tree, Path("s"), allow_invalid_values=True) == []
     assert validate_label_selector(None, Path("s")) == []
+
+
+VALUES = st.sampled_from(["", "a", "b", "1", "5", "9"])
+REQUIREMENTS = st.one_of(
+    st.builds(
+        requirement, st.sampled_from("xyz"), st.sampled_from(["=", "!="]), st.lists(VALUES, min_size=1, max_size=1)
+    ),
+    st.builds(requirement, st.sampled_from("xyz"), st.sampled_from(["in", "notin"]), st.lists(VALUES, min_size=1)),
+    st.builds(
+        requirement, st.sampled_from("xyz"), st.sampled_from(["gt", "lt"]), st.sampled_from([["1"], ["5"], ["9"]])
+    ),
+    st.builds(requirement, st.sampled_from("xyz"), st.sampled_from(["exists", "!"])),
+)
+
+
+@given(st.lists(REQUIREMENTS, max_size=14), st.none() | st.dictionaries(st.sampled_from("wxyz"), VALUES))
+def test_label_selector_matches_if_each_requirement_does(requirements: Any, labels: Any) -> None:
+    assert LabelSelector(requirements).matches(labels) == all(part.matches(labels) for part in requirements)
+
+
+def test_label_selector_compares_as_often_as_there_are_labels() -> None:
+    compared = 0
+
+    class CountingLabels(dict[str, str]):
+        def get(self, *arguments: Any) -> Any:
+            nonlocal compared
+            compared += 1
+            return super().get(*arguments)
+
+        def __contains__(self, key: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return super().__contains__(key)
+
+    selector = parse_label_selector(
+        ",".join([*(f"!k{n}" for n in range(1000)), *(f"a!=v{n}" for n in range(1000)), "a"])
+    )
+    assert selector.matches(CountingLabels(a="b", c="d"))
+    assert compared <= 2

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apiserver.admission.interface import Plugin
-    from steersman.apiserver.generic.registry import Kept
+    from steersman.apiserver.generic.registry import StoredResource
 
-    Factory = Callable[[Callable[[str], Kept]], Plugin]
+    Factory = Callable[[Callable[[str], StoredResource]], Plugin]
 
 
 class Plugged(Server):

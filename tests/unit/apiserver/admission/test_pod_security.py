@@ -71,7 +71,7 @@ async def test_identical_pods_are_evaluated_by_the_current_standard():
             assert refused[0].body.get("message") == refused[1].body.get("message")
 
 
-async def test_annotations_are_evaluated_for_a_known_spec():
+async def test_annotations_are_evaluated_for_a_cached_spec():
     async with secured() as server:
         await label(server, enforce="baseline", enforce_version="v1.18")
         assert (await server.pod()).code == 201

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from steersman.apiserver.admission.validating_policy_input import (
+    CostBudget,
     PolicyVariables,
-    Spending,
     namespace_object,
 )
 from steersman.cel.admission import VARIABLE, Compiler
@@ -18,7 +18,7 @@ def test_namespace_object_has_selected_fields():
 
 
 def test_variables_are_evaluated_once_within_the_budget():
-    compiler, spending = Compiler(params=False, composed=True), Spending(1000)
+    compiler, spending = Compiler(params=False, composed=True), CostBudget(1000)
     programs = {
         name: compiler.add_variable(name, text, VARIABLE)
         for name, text in (("a", "[1, 2].map(x, x)"), ("b", "variables.a + [3]"), ("c", "object.x"))

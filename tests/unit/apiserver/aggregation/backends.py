@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.apiserver.webhooks.servers import ca_bundle, server_tls
 from tests.unit.listening import hang_up, listening
 
@@ -132,7 +133,7 @@ async def condition(server: InProcessAPIServer, reason: str, *, name: str = NAME
     """Wait for the condition ``Available`` with a reason."""
     query = f"watch=true&resourceVersion=0&fieldSelector=metadata.name%3D{name}"
     waiting = b""
-    async with asyncio.timeout(10), server.open("GET", f"{API_SERVICES}?{query}") as watch:
+    async with asyncio.timeout(HANG_SECONDS), server.open("GET", f"{API_SERVICES}?{query}") as watch:
         async for piece in watch:
             *lines, waiting = (waiting + piece).split(b"\n")
             for line in lines:

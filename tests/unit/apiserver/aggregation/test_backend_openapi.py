@@ -2,6 +2,7 @@
 
 import asyncio
 
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.apiserver.aggregation.backends import PATH, backend, condition, register, response, things
 
 from steersman.testing import InProcessAPIServer
@@ -30,7 +31,7 @@ async def documented(seen):
 
 
 async def until(server, path, holds):
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         while not holds(body := (await server.request("GET", path)).json()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)  # noqa: TID251 — the server runs on the real clock
     return body

@@ -3,8 +3,9 @@
 import asyncio
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
-from steersman.apiserver.audit.log import BATCH, AuditLog, Batching, Threaded
+from steersman.apiserver.audit.log import BATCH, AuditLog, BatchConfig, ThreadedDestination
 from steersman.asynckit.clock import FakeClock
 
 
@@ -31,7 +32,7 @@ async def started():
 
     def make(**batching):
         file, clock = Lines(), FakeClock()
-        log = AuditLog(Threaded(file), Batching(**batching), clock=clock)
+        log = AuditLog(ThreadedDestination(file), BatchConfig(**batching), clock=clock)
         logs.append(log)
         tasks.append(asyncio.create_task(log.run()))
         return log, file, clock
@@ -89,7 +90,7 @@ async def test_batch_mode_drops_and_counts_lines_when_full(started, caplog):
 
 async def written(file: Lines, count: int) -> None:
     """Wait in real time for the writer thread, which the fake clock does not cover."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         while len(file.writes) < count:  # noqa: ASYNC110 — they come from a thread
             await asyncio.sleep(0.001)  # noqa: TID251
 
@@ -132,7 +133,7 @@ async def test_close_writes_queued_lines_and_rejects_others(started):
 
 async def test_close_writes_queued_lines_without_a_writer():
     file = Lines()
-    log = AuditLog(Threaded(file), Batching(), clock=FakeClock())
+    log = AuditLog(ThreadedDestination(file), BatchConfig(), clock=FakeClock())
     log.post(b"a")
     await log.close()
     assert file.writes == [[b"a"]]

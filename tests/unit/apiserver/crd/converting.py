@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
 
 from steersman.testing import InProcessAPIServer
@@ -124,7 +125,7 @@ async def request(server: InProcessAPIServer, method: str, path: str, tree: Any 
 
 async def until(server: InProcessAPIServer, path: str, holds: Callable[[Any], bool]) -> Any:
     """Repeat a GET, giving the server's loops their turns, until its answer satisfies the condition."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         while not holds(answer := await request(server, "GET", path)):  # noqa: ASYNC110
             await asyncio.sleep(0.01)  # noqa: TID251 — the server runs on the real clock
     return answer

@@ -94,7 +94,7 @@ def test_approval_condition_of_community_groups():
 def test_terminating_condition_reports_each_step():
     tree = accepted(definition())
     assert naming.ending_of(tree) is None
-    for ending, status in [(naming.Ending.IN_PROGRESS, "True"), (naming.Ending.COMPLETED, "False")]:
+    for ending, status in [(naming.DeletionProgress.IN_PROGRESS, "True"), (naming.DeletionProgress.COMPLETED, "False")]:
         tree = {**tree, "status": naming.with_ending(tree, ending, now=NOW)}
         assert naming.ending_of(tree) is ending
         assert [c["status"] for c in tree["status"]["conditions"]] == ["True", "True", status]

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import msgspec
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import FakeClock
 from steersman.testing import InProcessAPIServer
@@ -34,7 +35,7 @@ def shirt(**more: object) -> bytes:
 
 async def until(server: InProcessAPIServer, path: str, code: int):
     """Ask again, giving the server's loops their turns, until the answer has that code."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         while (answer := await server.request("GET", path)).code != code:  # noqa: ASYNC110
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
     return answer
@@ -69,7 +70,7 @@ async def test_new_default_applies_to_existing_objects(server):
         body=msgspec.json.encode(patch),
         headers={"content-type": "application/json-patch+json"},
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         while (await server.request("GET", f"{SHIRTS}/a")).json().get("color") != "grey":  # noqa: ASYNC110
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
 
@@ -81,7 +82,7 @@ async def test_fields_removed_from_the_schema_are_pruned_on_read(server):
     headers = {"content-type": "application/json-patch+json"}
     path = f"{DEFINITIONS}/shirts.example.com"
     await server.request("PATCH", path, body=msgspec.json.encode(patch), headers=headers)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         while (await server.request("GET", f"{SHIRTS}/a")).json()["spec"]:  # noqa: ASYNC110
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
 
@@ -175,7 +176,7 @@ async def test_object_with_a_finalizer_keeps_its_definition(server):
     await server.request("POST", SHIRTS, body=msgspec.json.encode(body))
     path = f"{DEFINITIONS}/shirts.example.com"
     await server.request("DELETE", path)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         while (ends := [c for c in await conditions(server) if c["type"] == "Terminating"])[0]["reason"] == PENDING:  # noqa: ASYNC110
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
     assert (ends[0]["status"], ends[0]["reason"]) == ("True", "InstanceDeletionInProgress")
@@ -202,7 +203,7 @@ async def test_definition_is_served_at_once_while_another_one_must_be_retried():
         held["metadata"]["finalizers"] = ["example.com/hold"]
         await server.request("POST", SHIRTS, body=msgspec.json.encode(held))
         await server.request("DELETE", f"{DEFINITIONS}/shirts.example.com")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_SECONDS):
             while (await conditions(server))[-1]["reason"] == PENDING:  # noqa: ASYNC110
                 await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
         await server.request(
@@ -223,7 +224,7 @@ async def test_definition_with_another_finalizer_reports_that_its_objects_are_de
     await server.request("PATCH", path, body=hold, headers=headers)
     await server.request("POST", SHIRTS, body=shirt())
     await server.request("DELETE", path)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         while (await server.request("GET", path)).json()["metadata"]["finalizers"] != ["example.com/hold"]:  # noqa: ASYNC110
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
     condition = next(c for c in await conditions(server) if c["type"] == "Terminating")
@@ -250,7 +251,7 @@ async def test_openapi_publishes_the_schema_of_a_definition_until_it_changes(ser
     schema["properties"]["spec"]["properties"]["size"] = {"type": "string"}
     changed = await server.request("PUT", f"{DEFINITIONS}/shirts.example.com", body=msgspec.json.encode(current))
     assert changed.code == 200
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         while published_size(await published()) != {"type": "string"}:  # noqa: ASYNC110
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
 

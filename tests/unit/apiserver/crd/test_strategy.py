@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from steersman.apiserver.crd.definition import all_versions
-from steersman.apiserver.crd.strategy import CustomResourceStrategy, Life, labels_of
+from steersman.apiserver.crd.strategy import CustomResourceStrategy, DefinitionState, labels_of
 from steersman.apiserver.request import RequestContext, UserInfo
 
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
@@ -17,7 +17,7 @@ def strategy(**version: object) -> CustomResourceStrategy:
     one = {"name": "v1", "served": True, "storage": True, **version}
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [one]}
     (only,) = all_versions({"spec": spec, "status": {"acceptedNames": names}}).values()
-    return CustomResourceStrategy(only, only, labels_of([only]), Life(), {})
+    return CustomResourceStrategy(only, only, labels_of([only]), DefinitionState(), {})
 
 
 def shirt(**more: object) -> dict:
@@ -129,7 +129,9 @@ def two_versions() -> tuple[CustomResourceStrategy, CustomResourceStrategy]:
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
     v1, v2 = all_versions({"spec": spec, "status": {"acceptedNames": names}}).values()
     labels = labels_of([v1, v2])
-    return CustomResourceStrategy(v1, v1, labels, Life(), {}), CustomResourceStrategy(v2, v1, labels, Life(), {})
+    return CustomResourceStrategy(v1, v1, labels, DefinitionState(), {}), CustomResourceStrategy(
+        v2, v1, labels, DefinitionState(), {}
+    )
 
 
 def schema_of(**properties: object) -> dict:

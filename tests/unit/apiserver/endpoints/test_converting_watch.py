@@ -5,6 +5,7 @@ import json
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.apiserver.crd.converting import MERGE, V1, V2, Converter, converted_screens, request, screen
 
 SMALL = {"size": "1x2"}
@@ -29,7 +30,7 @@ class Events:
         self._lines = []
 
     async def next(self):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_SECONDS):
             while not self._lines:
                 self._lines = (await anext(self._chunks)).splitlines()
         event = json.loads(self._lines.pop(0))

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from tests.unit.apiserver.reading import PODS, World, request
 
 from steersman.apimachinery.errors import StatusError
-from steersman.apiserver.endpoints.list_options import read_list_options
+from steersman.apiserver.endpoints.list_options import list_options, read_list_options
 from steersman.apiserver.generic.listing import NOT_OLDER_THAN
+from steersman.apiserver.workers import is_large
 
 WORLD = World(PODS)
 
@@ -72,3 +73,12 @@ def test_no_list_query_causes_a_server_error(query, watch):
         read({key: value.encode(errors="ignore").decode() for key, value in query.items()}, watch=watch)
     except StatusError as error:
         assert error.code in (400, 422)  # noqa: PT017 — most queries are fine
+
+
+async def test_list_options_of_a_long_query_equal_those_read_at_once():
+    query = {"labelSelector": ",".join(f"!k{number}" for number in range(10_000)), "limit": "5"}
+    long_request = request(query, namespace="ns")
+    assert is_large(len(long_request.raw_query))
+    options = await list_options(WORLD.served, long_request)
+    assert options.limit == 5
+    assert options.selection.identity == read(query).selection.identity

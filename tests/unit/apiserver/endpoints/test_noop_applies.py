@@ -96,7 +96,7 @@ async def test_cache_hit_still_runs_admission(cache_hits):
         assert (cache_hits[-1], labelled.body["metadata"]["labels"]) == (False, {"l": "x"})
 
 
-async def test_an_unchanged_object_is_decoded_only_for_a_plugin_that_reads_it(cache_hits, monkeypatch):
+async def test_unchanged_object_is_decoded_only_for_a_plugin_that_reads_it(cache_hits, monkeypatch):
     decoded = []
     tree = Layout.tree
 

@@ -62,7 +62,7 @@ async def test_corrupt_object_is_an_error_and_the_others_are_served(call):
     assert (code, status["reason"]) == (500, "StorageReadError")
     assert [cause["field"] for cause in status["details"]["causes"]] == [f"{KEY}/bad"]
     metrics = (await call.server.request("GET", "/metrics")).body.decode()
-    assert 'apiserver_storage_decode_error_total{group="",resource="configmaps"} 1' in metrics
+    assert 'apiserver_storage_decode_errors_total{group="",resource="configmaps"} 1' in metrics
 
 
 async def test_writes_of_a_corrupt_object_are_errors(call):

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.apiserver.reading import METADATA, PODS, TABLE, Watch, World, refusal
 
 from steersman.apiserver.generic.change_ring import ChangeRing
+from steersman.asynckit.slices import next_turn
 from steersman.storage.store import Compacted, Unavailable
 
 END = {"k8s.io/initial-events-end": "true"}
@@ -136,6 +137,30 @@ async def test_initial_events_end_with_the_annotated_bookmark():
         "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"resourceVersion": "2", "annotations": END}},
     }
     await watch.close()
+
+
+async def test_initial_events_give_the_loop_back_after_each_piece():
+    world = World()
+    for number in range(1200):
+        await world.put(f"c{number}")
+    stream = await world.stream(**STATE)
+    turns, pieces = [0], []
+
+    async def count_turns():
+        while True:
+            turns[0] += 1
+            await next_turn()
+
+    counter = asyncio.create_task(count_turns())
+    await next_turn()
+    async for piece in stream:
+        pieces.append((turns[0], piece.count(b"ADDED")))
+        if sum(count for _, count in pieces) == 1200:
+            break
+    counter.cancel()
+    turns_of_pieces = [turn for turn, _ in pieces]
+    assert len(pieces) > 2
+    assert turns_of_pieces == sorted(set(turns_of_pieces))
 
 
 async def test_initial_events_without_bookmarks_have_no_end_marker():

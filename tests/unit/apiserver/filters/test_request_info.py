@@ -107,3 +107,20 @@ async def test_request_info_parses_a_path_once():
         scope = {"method": "GET", "path": f"{N}/a/pods/b", "query_string": query, "headers": []}
         await filtered(Request(scope, receive=None))
     assert seen[0] is seen[1] is seen[2]
+
+
+async def test_request_info_reads_a_long_query():
+    seen = []
+
+    async def handler(request: Request) -> Response:
+        seen.append(request)
+        return Response(200)
+
+    terms = ",".join(f"metadata.name!=x{number}" for number in range(10_000))
+    for extra in ("", "&pretty=%zz"):
+        query = f"watch=1&fieldSelector=metadata.name=a,{terms}{extra}".encode()
+        scope = {"method": "GET", "path": f"{N}/a/pods", "query_string": query, "headers": []}
+        await request_info()(handler)(Request(scope, receive=None))
+    assert [request.info.verb for request in seen] == ["watch", "watch"]
+    assert [request.info.name for request in seen] == ["a", "a"]
+    assert seen[0].param("watch") == "1"

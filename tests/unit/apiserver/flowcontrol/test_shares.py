@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.apiserver.flowcontrol.shares import Claim, Demand, Limits, allocate, limits_of
+from steersman.apiserver.flowcontrol.shares import Limits, SeatClaim, SeatDemand, allocate, limits_of
 
 
 def test_seats_are_divided_by_shares_and_bounded_by_lending_and_borrowing():
@@ -27,10 +27,10 @@ def test_levels_without_shares_have_no_seats():
 @pytest.mark.parametrize(
     ("claims", "seats", "proportion"),
     [
-        ([Claim(0, 100, 30), Claim(0, 100, 10)], [75, 25], 2.5),
-        ([Claim(0, 100, 300), Claim(0, 100, 100)], [75, 25], 0.25),
-        ([Claim(50, 100, 10), Claim(0, 100, 100)], [50, 50], 0.5),
-        ([Claim(0, 20, 100), Claim(0, 100, 100)], [20, 80], 0.8),
+        ([SeatClaim(0, 100, 30), SeatClaim(0, 100, 10)], [75, 25], 2.5),
+        ([SeatClaim(0, 100, 300), SeatClaim(0, 100, 100)], [75, 25], 0.25),
+        ([SeatClaim(50, 100, 10), SeatClaim(0, 100, 100)], [50, 50], 0.5),
+        ([SeatClaim(0, 20, 100), SeatClaim(0, 100, 100)], [20, 80], 0.8),
     ],
 )
 def test_levels_get_the_same_proportion_of_their_targets(claims, seats, proportion):
@@ -44,7 +44,7 @@ CLAIMS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.integers(
 
 @given(CLAIMS, st.integers(0, 400))
 def test_allocation_respects_bounds_and_sum(parts, total):
-    claims = [Claim(low, low + more, max(low, want)) for low, more, want in parts]
+    claims = [SeatClaim(low, low + more, max(low, want)) for low, more, want in parts]
     got, _ = allocate(claims, total=total)
     assert all(claim.lower <= seats <= claim.upper for claim, seats in zip(claims, got, strict=True))
     reachable = min(max(total, sum(claim.lower for claim in claims)), sum(claim.upper for claim in claims))
@@ -52,7 +52,7 @@ def test_allocation_respects_bounds_and_sum(parts, total):
 
 
 def test_demand_is_weighted_by_time():
-    demand = Demand(0.0)
+    demand = SeatDemand(0.0)
     demand.add(4, 5.0)
     demand.add(-2, 10.0)
     assert demand.end_period(10.0) == 4
@@ -64,7 +64,7 @@ def test_demand_is_weighted_by_time():
 
 
 def test_empty_period_keeps_the_average():
-    demand = Demand(0.0)
+    demand = SeatDemand(0.0)
     demand.add(3, 0.0)
     assert demand.end_period(0.0) == 3
     assert demand.average == 0.0

@@ -10,7 +10,7 @@ from tests.unit.apiserver.writing import CONFIG_MAPS, USER, Server
 from steersman.apimachinery.errors import StatusError, conflict, not_found
 from steersman.apiserver.generic.deletion import (
     AT_ONCE,
-    Step,
+    DeletionStep,
     delete,
     delete_each,
     finalizers_after,
@@ -48,12 +48,12 @@ def _plan(strategy: Strategy = PLAIN, *, options: DeleteOptions | None = None, *
 
 
 def test_object_without_finalizers_and_grace_is_removed():
-    assert _plan().step is Step.REMOVE
+    assert _plan().step is DeletionStep.REMOVE
 
 
 def test_finalizers_keep_the_object_and_increase_its_generation_once():
     plan = _plan(finalizers=["example.com/f"], generation=3)
-    assert plan.step is Step.MARK
+    assert plan.step is DeletionStep.MARK
     assert plan.marked["metadata"]["generation"] == 4
     again = _plan(**plan.marked["metadata"])
     assert again.marked == plan.marked
@@ -61,7 +61,7 @@ def test_finalizers_keep_the_object_and_increase_its_generation_once():
 
 def test_terminating_object_without_finalizers_is_removed():
     stamp = "2026-01-01T00:00:00Z"
-    assert _plan(deletionTimestamp=stamp, deletionGracePeriodSeconds=0).step is Step.REMOVE
+    assert _plan(deletionTimestamp=stamp, deletionGracePeriodSeconds=0).step is DeletionStep.REMOVE
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_finalizers_after_prefers_policy_then_finalizers_then_kind(strategy, fin
 
 def test_removed_policy_finalizer_is_stored_before_the_removal():
     plan = _plan(finalizers=["orphan"], options=DeleteOptions(propagation_policy="Background"))
-    assert plan.step is Step.MARK_AND_REMOVE
+    assert plan.step is DeletionStep.MARK_AND_REMOVE
     assert "finalizers" not in plan.marked["metadata"]
 
 
@@ -98,7 +98,7 @@ def test_grace_period_is_never_extended(first, second):
 
 def test_zero_grace_marks_and_removes():
     plan = _plan(_Graceful(), options=DeleteOptions(grace_period_seconds=0), generation=1)
-    assert plan.step is Step.MARK_AND_REMOVE
+    assert plan.step is DeletionStep.MARK_AND_REMOVE
     assert plan.marked["metadata"]["generation"] == 2
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.apiserver.writing import CONFIG_MAPS, Server
 
 from steersman.apiserver.generic.served import ServedResource
@@ -103,6 +104,6 @@ async def test_close_ends_watches():
             await asyncio.sleep(0)  # noqa: TID251
         assert not watching.done()
         server.registry.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_SECONDS):
             answer = await watching
         assert (answer.code, answer.body["type"]) == (200, "ADDED")

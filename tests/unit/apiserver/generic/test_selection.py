@@ -39,6 +39,14 @@ def ask(world: World, namespace: str = "", *, labels: str = "", fields: str = ""
         ("", "metadata.name!=a", ["ns/b"]),
         ("", "metadata.namespace=ns2", ["ns2/a"]),
         ("", "metadata.namespace!=ns2,metadata.name=a", ["ns/a"]),
+        ("", "metadata.name!=a,metadata.name!=c", ["ns/b"]),
+        ("", "metadata.name!=c,metadata.name=a", ["ns/a", "ns2/a"]),
+        ("", "metadata.name!=a,metadata.name=a", []),
+        ("", "metadata.name=b,metadata.name=b", ["ns/b"]),
+        ("", "metadata.name=a,metadata.name=b", []),
+        ("", "metadata.namespace!=ns2,metadata.namespace!=ns3", ["ns/a", "ns/b"]),
+        ("", "spec.nodeName!=n,spec.nodeName!=m", ["ns/b", "ns2/a"]),
+        ("", "spec.nodeName=n,spec.nodeName!=m", ["ns/a"]),
     ],
 )
 async def test_selection_requires_all_conditions(labels, fields, expected):

@@ -90,7 +90,7 @@ async def test_concurrent_writers_of_one_object_lose_no_update_and_leave_no_queu
         entry = await objects.current("/registry/configmaps/default/a")
         assert entry is not None
         assert entry.tree()["data"] == {"n": "60"}
-        assert len(objects._turns) == 0
+        assert len(objects._key_locks) == 0
 
 
 async def test_update_applies_to_what_another_server_has_just_written():

@@ -5,6 +5,7 @@ import threading
 
 import msgspec
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.cel.expressions import evaluated
 
 from steersman.apimachinery import yaml_reader
@@ -47,7 +48,7 @@ def gate(monkeypatch):
 
 
 async def wait_until(server, path, code):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         while (await server.request("GET", path)).code != code:  # noqa: ASYNC110
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
 
@@ -76,7 +77,7 @@ def custom(**fields):
 async def _answered_meanwhile(server, gate, request):
     """Return the response to ``request`` after other requests were served while its step waited."""
     task = asyncio.create_task(request)
-    await asyncio.wait_for(gate.reached.wait(), 20)
+    await asyncio.wait_for(gate.reached.wait(), HANG_SECONDS)
     for path in ("/livez", CONFIG_MAPS):
         assert (await server.request("GET", path)).code == 200
     lease = {"metadata": {"name": "held"}, "spec": {"holderIdentity": "a"}}

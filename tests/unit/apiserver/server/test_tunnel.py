@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import asynccontextmanager
 
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.listening import connected_to, listening
 
 from steersman.apiserver.filters.errors import errors
@@ -76,7 +77,7 @@ async def test_backend_connection_closes_when_client_disconnects():
         await reader.readuntil(b"first ")
         assert app.busy == 1
         writer.close()
-        await asyncio.wait_for(echo.ended.wait(), 10)
+        await asyncio.wait_for(echo.ended.wait(), HANG_SECONDS)
 
 
 async def test_tunnel_ends_at_shutdown():
@@ -84,14 +85,14 @@ async def test_tunnel_ends_at_shutdown():
         writer.write(UPGRADE)
         await reader.readuntil(b"first ")
         app.end_watches()
-        assert await asyncio.wait_for(reader.read(), 10) == b""
+        assert await asyncio.wait_for(reader.read(), HANG_SECONDS) == b""
 
 
 async def test_rejected_upgrade_returns_response_of_backend():
     refusal = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nX-Why: so\r\n\r\nno"
     async with between(Echo(refusal)) as (_, reader, writer):
         writer.write(UPGRADE)
-        answer = await asyncio.wait_for(reader.read(), 10)
+        answer = await asyncio.wait_for(reader.read(), HANG_SECONDS)
         assert answer.startswith(b"HTTP/1.1 403 ")
         assert b"x-why: so" in answer
         assert answer.endswith(b"\r\n\r\nno")
@@ -103,7 +104,7 @@ async def test_plain_request_is_forwarded():
     )
     async with between(echo := Echo(body)) as (_, reader, writer):
         writer.write(b"POST /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX-My: own\r\nContent-Length: 2\r\n\r\nhi")
-        answer = await asyncio.wait_for(reader.read(), 10)
+        answer = await asyncio.wait_for(reader.read(), HANG_SECONDS)
         assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
         assert b"content-type: a/b" in answer
         assert b"one" in answer

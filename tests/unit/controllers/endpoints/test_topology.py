@@ -20,8 +20,8 @@ def node(name, zone="a", cpu="1", ready="True", **labels):
 
 def service(annotations=AUTO, **spec):
     metadata = {"name": "web", "namespace": "ns", "uid": "s", "annotations": annotations}
-    wanted = {"selector": {"app": "a"}, "clusterIP": "10.0.0.1", "ipFamilies": ["IPv4"], "ports": [{"port": 80}]}
-    return msgspec.convert({"metadata": metadata, "spec": {**wanted, **spec}}, Service)
+    defaults = {"selector": {"app": "a"}, "clusterIP": "10.0.0.1", "ipFamilies": ["IPv4"], "ports": [{"port": 80}]}
+    return msgspec.convert({"metadata": metadata, "spec": {**defaults, **spec}}, Service)
 
 
 def pods_in(zones, *, unready=()):

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import aiohttp
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import Client
@@ -46,7 +47,7 @@ async def client():
 
 
 async def registered_port(client):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         while True:
             try:
                 return (await client.get(API_SERVICES, API_SERVICE))["spec"]["service"]["port"]

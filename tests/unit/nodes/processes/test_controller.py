@@ -5,6 +5,8 @@ import json
 from contextlib import asynccontextmanager
 from random import Random
 
+from tests.busy_machine import HANG_SECONDS
+
 from steersman.asynckit.tasks import Supervisor
 from steersman.client import Client, tree
 from steersman.controlplane.loopback_transport import LoopbackTransport
@@ -45,7 +47,7 @@ class World:
 
     async def until(self, holds):
         """Wait until the pod satisfies a condition; return it."""
-        async with asyncio.timeout(20), self.client.watch(PODS, namespace="default") as events:
+        async with asyncio.timeout(HANG_SECONDS), self.client.watch(PODS, namespace="default") as events:
             async for event in events:
                 if event.type != "BOOKMARK" and holds(event.object):
                     return event.object
@@ -106,7 +108,7 @@ async def test_container_has_mounts_service_account_and_api_access(tmp_path):
             assert await world.log(created) == f"blue\n127.0.0.1 7443 p\nCA\n1\n{lines}\n"
             assert created["status"]["podIP"]
             await world.client.delete(PODS, "p", namespace="default")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(HANG_SECONDS):
                 await gone(world.client)
 
 
@@ -122,7 +124,7 @@ async def test_deleted_pod_terminates_and_its_directory_is_removed(tmp_path):
         await world.phase("Running")
         assert len(list((tmp_path / "pods").glob("default_p_*"))) == 1
         await world.client.delete(PODS, "p", namespace="default")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_SECONDS):
             await gone(world.client)
             while list((tmp_path / "pods").glob("default_p_*")):
                 await world.client.list(PODS, namespace="default")

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.nodes.processes.test_controller import PODS, cluster, core, pod
 
 from steersman.apimachinery.trees import Tree
@@ -227,7 +228,7 @@ async def read_log(world, obj: Tree, container: str) -> str:
 async def log_line(world, obj: Tree, container: str, line: str) -> None:
     """Wait until a container has written a line."""
     text = ""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         async for piece in world.controller.host.logs(obj, container, LogOptions(follow=True)):
             text += piece.decode()
             if line in text.splitlines():

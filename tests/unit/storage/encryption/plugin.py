@@ -23,7 +23,7 @@ class Plugin:
     def _record(self, call: str) -> None:
         self.calls.append(call)
         if self.is_down:
-            raise KMSUnavailableError("rpc error: code = Unavailable desc = down")
+            raise KMSUnavailableError("rpc error: code = Unavailable desc = down", status="Unavailable")
 
     async def status(self) -> Status:
         self._record("status")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 import pytest
@@ -11,6 +12,7 @@ from steersman.asynckit.clock import RealClock
 from steersman.extras import MissingPackagesError
 from steersman.storage.encryption.kms import KMSUnavailableError, Status
 from steersman.storage.encryption.kms_client import GrpcKMSService, socket_path
+from steersman.storage.encryption.metrics import EncryptionMetrics
 
 pytest.importorskip("grpc", reason="the dev extra is not installed")
 
@@ -39,6 +41,23 @@ async def test_absent_plugin_is_an_error_with_gos_code(tmp_path):
     with pytest.raises(KMSUnavailableError, match="rpc error: code = Unavailable desc = "):
         await client.status()
     await client.close()
+
+
+async def test_requests_are_measured_by_method_and_status(tmp_path):
+    metrics = EncryptionMetrics(RealClock())
+    options = {"clock": RealClock(), "timeout_seconds": 10.0, "name": "vault", "metrics": metrics}
+    server = await serve(Plugin(), f"{tmp_path}/kms.sock")
+    for name in ("kms", "none"):
+        client = GrpcKMSService(f"unix://{tmp_path}/{name}.sock", **options)
+        with contextlib.suppress(KMSUnavailableError):
+            await client.status()
+        await client.close()
+    await server.stop(None)
+    path = "/v2.KeyManagementService/Status"
+    assert {labels: durations.count for labels, durations in metrics.operations.items()} == {
+        ("vault", path, "OK"): 1,
+        ("vault", path, "Unavailable"): 1,
+    }
 
 
 def test_endpoint_may_be_in_the_abstract_namespace():

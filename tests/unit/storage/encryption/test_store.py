@@ -11,6 +11,7 @@ from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor
 from steersman.storage.encryption.ciphers import AesGcm
 from steersman.storage.encryption.kms import EnvelopeTransformer
+from steersman.storage.encryption.metrics import EncryptionMetrics
 from steersman.storage.encryption.store import UNREADABLE, EncryptedStore
 from steersman.storage.encryption.transformers import Identity, PrefixTransformers, ResourceTransformers
 from steersman.storage.memory import MemoryStore
@@ -37,8 +38,10 @@ async def inner():
     await store.close()
 
 
-def over(inner, *named, **options):
-    return EncryptedStore(inner, transformers(*named), resource_of=resource_of, tasks=Supervisor("test"), **options)
+def over(inner, *named, metrics=None, **options):
+    metrics = metrics or EncryptionMetrics(FakeClock())
+    tasks = Supervisor("test")
+    return EncryptedStore(inner, transformers(*named), resource_of=resource_of, tasks=tasks, metrics=metrics, **options)
 
 
 async def test_values_of_the_resource_are_encrypted_and_others_are_not(inner):
@@ -153,3 +156,37 @@ async def test_reads_and_writes_are_unavailable_without_the_plugin(inner):
         await store.get(f"{SECRETS}n/a")
     with pytest.raises(Unavailable):
         await store.txn([Put(f"{SECRETS}n/b", b"two")])
+
+
+async def test_transformations_are_counted_by_resource_type_prefix_and_status(inner):
+    metrics = EncryptionMetrics(FakeClock())
+    store = over(inner, B, A, PLAIN, metrics=metrics)
+    await inner.txn([Put(f"{SECRETS}n/plain", b"{}")])
+    await store.txn([Put(f"{SECRETS}n/a", b"secret"), Put("/registry/pods/n/a", b"pod")])
+    await store.range("/registry/")
+    await inner.txn([Put(f"{SECRETS}n/damaged", b"a:damaged")])
+    await over(inner, A, metrics=metrics).get(f"{SECRETS}n/damaged")
+    assert metrics.transformations == {
+        ("secrets", "to_storage", "b:", "OK"): 1,
+        ("secrets", "from_storage", "b:", "OK"): 1,
+        ("secrets", "from_storage", "identity", "OK"): 1,
+        ("secrets", "from_storage", "a:", "unknown-non-grpc"): 1,
+    }
+    assert {labels: durations.count for labels, durations in metrics.durations.items()} == {
+        ("secrets", "to_storage", "b:"): 1,
+        ("secrets", "from_storage", "b:"): 1,
+        ("secrets", "from_storage", "identity"): 1,
+    }
+
+
+async def test_transformation_that_a_plugin_refuses_has_its_status(inner):
+    plugin, metrics = Plugin(), EncryptionMetrics(FakeClock())
+    transformer = EnvelopeTransformer("p", plugin, clock=FakeClock())
+    await transformer.probe()
+    await over(inner, (b"p:", transformer)).txn([Put(f"{SECRETS}n/a", b"secret")])
+    restarted = EnvelopeTransformer("p", plugin, clock=FakeClock())
+    await restarted.probe()
+    plugin.is_down = True
+    with pytest.raises(Unavailable):
+        await over(inner, (b"p:", restarted), metrics=metrics).get(f"{SECRETS}n/a")
+    assert metrics.transformations == {("secrets", "from_storage", "p:", "Unavailable"): 1}

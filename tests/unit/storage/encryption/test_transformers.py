@@ -76,7 +76,7 @@ def test_group_resources_as_configurations_name_them(text, resource):
 
 
 def test_resource_transformers_prefer_the_most_specific_rule():
-    exact, group, every = Identity(), Identity(), Identity()
+    exact, group, every = keys(("a", OLD)), keys(("b", OLD)), keys(("c", OLD))
     transformers = ResourceTransformers({("secrets", ""): exact, ("*", ""): group, ("*", "*"): every})
     assert transformers.get(("secrets", "")) is exact
     assert transformers.get(("configmaps", "")) is group

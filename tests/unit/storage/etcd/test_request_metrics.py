@@ -24,8 +24,9 @@ def test_requests_are_counted_in_the_bucket_of_their_duration():
     for seconds in (0.001, 0.005, 0.03, 100.0):
         metrics.observe("get", "/registry/pods/ns/a", seconds, is_error=seconds > 1)
     (durations,) = metrics.durations.values()
-    assert (durations.counts[0], durations.counts[2], durations.counts[len(BUCKETS)]) == (2, 1, 1)
-    assert (durations.requests, durations.errors) == (4, 1)
+    counts = durations.histogram.counts
+    assert (counts[0], counts[2], counts[len(BUCKETS)]) == (2, 1, 1)
+    assert (durations.histogram.count, durations.errors) == (4, 1)
 
 
 def test_number_of_resources_is_bounded():
@@ -33,7 +34,7 @@ def test_number_of_resources_is_bounded():
     for n in range(5000):
         metrics.observe("get", f"/registry/r{n}/a", 0.1, is_error=False)
     assert len(metrics.durations) < 3000
-    assert sum(duration.requests for duration in metrics.durations.values()) == 5000
+    assert sum(duration.histogram.count for duration in metrics.durations.values()) == 5000
 
 
 def test_durations_of_several_clusters_are_added():
@@ -42,8 +43,8 @@ def test_durations_of_several_clusters_are_added():
     for cluster in clusters:
         cluster.observe("get", "/registry/events/ns/a", 0.001, is_error=True)
     total = merged(clusters)
-    assert {folder: (item.requests, item.errors) for (_, folder), item in total.items()} == {
+    assert {folder: (item.histogram.count, item.errors) for (_, folder), item in total.items()} == {
         "/registry/pods/": (1, 0),
         "/registry/events/": (2, 2),
     }
-    assert [duration.requests for duration in clusters[1].durations.values()] == [1]
+    assert [duration.histogram.count for duration in clusters[1].durations.values()] == [1]

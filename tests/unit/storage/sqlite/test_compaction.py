@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.storage.store import Compacted, Put, Unavailable
 
@@ -26,7 +27,7 @@ async def test_compact_deletes_history_in_the_background(open_store, path):
     await store.compact(990)
     await store.close()
     store = await open_store()  # what the first did not get done, the second does
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         while await asyncio.to_thread(count, path, "history") > 10:
             await store.txn([])
     assert (await store.get("/a/x", revision=990)).value == b"989"

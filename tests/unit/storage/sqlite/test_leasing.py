@@ -4,6 +4,7 @@ import asyncio
 import shutil
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.storage.sqlite import SqliteStore, leasing
 from steersman.storage.store import LeaseNotFound, Put, StoreError
@@ -23,7 +24,7 @@ async def test_restart_restores_the_remaining_time_of_a_lease(open_store, clock)
     got = asyncio.Queue()
     await store.watch("/a/", got.put_nowait, after_revision=store.revision, on_lost=got.put_nowait)
     await clock.advance(2)
-    assert (await asyncio.wait_for(got.get(), 10)).events[0].value is None
+    assert (await asyncio.wait_for(got.get(), HANG_SECONDS)).events[0].value is None
 
 
 async def test_restart_restores_the_full_ttl_of_a_renewed_lease(open_store, clock):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.storage.sqlite import lending
 from steersman.storage.sqlite.lending import FRUITLESS_MAX, Lender
@@ -84,5 +85,5 @@ def test_lend_returns_when_its_time_is_up_before_it_waits(work, monkeypatch):
 
     thread = threading.Thread(target=lend_often, daemon=True)
     thread.start()
-    thread.join(60)
+    thread.join(HANG_SECONDS)
     assert not thread.is_alive()

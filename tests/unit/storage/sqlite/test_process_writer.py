@@ -11,6 +11,7 @@ import socket
 import sqlite3
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.storage.sqlite import batches
 from steersman.storage.sqlite.batches import POSITION_BITS
@@ -87,7 +88,7 @@ class Writing:
         return self.processes[-1]
 
     async def answer(self):
-        return await asyncio.wait_for(self.settled.get(), 10)
+        return await asyncio.wait_for(self.settled.get(), HANG_SECONDS)
 
 
 @pytest.fixture
@@ -195,7 +196,7 @@ async def test_next_batch_after_a_death_starts_a_process_and_repeats_forget(writ
     writing.writer.forget(4)
     assert len(writing.processes) == 1
     writing.writer.persist([ROW], [], revision=2, fingerprint=9)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         while len(writing.processes) == 1:
             await asyncio.to_thread(int)
     second = writing.processes[1]
@@ -214,7 +215,7 @@ async def test_failed_start_of_a_process_fails_the_batch_and_is_retried(writing)
     assert await writing.answer() == (0, "no writer process: no memory")
     writing.next_start = None
     writing.writer.persist([ROW], [], revision=3, fingerprint=9)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         while len(writing.processes) == 1:
             await asyncio.to_thread(int)
     assert await asyncio.to_thread(writing.processes[1].receive) == (0, [ROW], [], 3, 9)
@@ -226,7 +227,7 @@ async def test_detach_ignores_the_end_of_the_process(writing):
     process.theirs.close()
     writing.writer._receive()
     writing.writer.detach()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         while not process.reaped:
             await asyncio.to_thread(int)
     await asyncio.to_thread(int)
@@ -283,7 +284,7 @@ async def test_idle_process_that_dies_is_replaced_without_failed_writes(open_sto
     assert await store.txn([Put("/a", b"1")]) == 1
     child = store._pipeline.writer._child
     os.kill(child.process.pid, signal.SIGKILL)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         while store._pipeline.writer._child is child or child.process.returncode is None:
             await asyncio.to_thread(int)
     assert await store.txn([Put("/a", b"2")]) == 2

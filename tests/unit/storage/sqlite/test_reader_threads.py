@@ -5,6 +5,7 @@ import sys
 import threading
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.storage.sqlite.lending import Lender
@@ -14,7 +15,6 @@ from steersman.storage.store import Put
 #: The compiled threads accept no other reader.
 pytestmark = pytest.mark.interpreted
 
-PATIENCE_SECONDS = 20
 CLOCK = RealClock()
 
 
@@ -55,7 +55,7 @@ async def test_run_returns_and_raises(threads, readers):
 
 async def test_loop_keeps_turning_while_a_read_is_under_way(threads):
     go_on = threading.Event()
-    read = asyncio.ensure_future(threads.run(lambda _reader: go_on.wait(PATIENCE_SECONDS)))
+    read = asyncio.ensure_future(threads.run(lambda _reader: go_on.wait(HANG_SECONDS)))
     for _ in range(20):
         await CLOCK.sleep(0)
     assert not read.done()
@@ -73,7 +73,7 @@ async def test_concurrent_reads_share_one_wait_of_each_turn(threads, monkeypatch
 
     monkeypatch.setattr(Lender, "lend", count)
     go_on = threading.Event()
-    reads = [asyncio.ensure_future(threads.run(lambda _reader: go_on.wait(PATIENCE_SECONDS))) for _ in range(10)]
+    reads = [asyncio.ensure_future(threads.run(lambda _reader: go_on.wait(HANG_SECONDS))) for _ in range(10)]
     for _ in range(10):
         await CLOCK.sleep(0)
     assert len(waits) <= 10
@@ -92,7 +92,7 @@ async def test_loop_stops_waiting_when_no_read_is_left(threads):
 async def test_pages_of_a_read_are_progress(threads, readers):
     lender = threads._lender
     go_on = threading.Event()
-    reading = asyncio.ensure_future(threads.run(lambda _reader: go_on.wait(PATIENCE_SECONDS)))
+    reading = asyncio.ensure_future(threads.run(lambda _reader: go_on.wait(HANG_SECONDS)))
     while not lender.fruitless:
         await CLOCK.sleep(0)
     readers[0].pages_read += 1
@@ -123,7 +123,7 @@ async def test_reads_finish_beside_a_busy_loop_and_leave_the_switch_interval(ope
             await CLOCK.sleep(0)
 
     busy = asyncio.ensure_future(compute())
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(HANG_SECONDS):
         for _ in range(5):
             assert len((await store.range("/a/")).kvs) == 1000
             assert sys.getswitchinterval() == interval

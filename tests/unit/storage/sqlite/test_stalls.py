@@ -5,6 +5,7 @@ import os
 import signal
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import FakeClock
 from steersman.storage.sqlite.stalls import STALL_SECONDS, StallDetector
@@ -83,7 +84,7 @@ async def test_writes_are_refused_while_the_writer_process_is_stopped(open_store
         await store.txn([Put("/c", b"1")])
     assert (await store.get("/a")).value == b"1"
     go_on()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         while store._pipeline.is_stalled:
             await asyncio.to_thread(int)
     with pytest.raises(Conflict):
@@ -106,7 +107,7 @@ async def test_health_fails_while_the_writer_process_is_stopped(open_store, cloc
         with pytest.raises(Unavailable, match="not durable within 2 s"):
             await check
     go_on()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         while store._pipeline._sent:
             await asyncio.to_thread(int)
     await store.check_writable()

@@ -5,6 +5,7 @@ import sqlite3
 import threading
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.storage.sqlite import SqliteStore, StoreLocked
 from steersman.storage.sqlite.reader import Reader
@@ -83,7 +84,7 @@ async def test_range_does_not_block_the_event_loop(open_store, monkeypatch):
     plain = Reader.range
 
     def only_after_the_write(*args, **kwargs):
-        assert written.wait(timeout=60), "the loop stood still"
+        assert written.wait(timeout=HANG_SECONDS), "the loop stood still"
         return plain(*args, **kwargs)
 
     monkeypatch.setattr(Reader, "range", only_after_the_write)
@@ -132,7 +133,7 @@ async def test_cancelled_open_releases_the_file(open_store, path, clock):
     await asyncio.wait([opening], timeout=0)
     opening.cancel()
     await asyncio.wait([opening])
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         while not await is_free(path, clock):
             await asyncio.to_thread(int)
 

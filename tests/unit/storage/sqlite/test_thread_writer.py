@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.storage.sqlite import SqliteStore, thread_writer
@@ -16,7 +17,6 @@ from steersman.storage.sqlite.batches import Batches
 from steersman.storage.sqlite.thread_writer import ThreadWriter
 from steersman.storage.store import Put, Unavailable
 
-PATIENCE_SECONDS = 20
 CLOCK = RealClock()
 
 
@@ -59,7 +59,7 @@ async def test_upkeep_runs_when_no_message_waits(open_store, monkeypatch):
     store = await open_store()
     await store.txn([Put("/a", b"1")])
     batches = store._pipeline.writer._file.batches
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         while batches.is_dirty:
             await asyncio.to_thread(int)
     await store.txn([Put("/b", b"1")])
@@ -164,7 +164,7 @@ async def test_write_finishes_beside_a_loop_that_never_rests(open_store):
             await CLOCK.sleep(0)
 
     busy = asyncio.ensure_future(compute())
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(HANG_SECONDS):
         for number in range(20):
             await store.txn([Put(f"/{number}", b"1")])
     is_done = True
@@ -185,7 +185,7 @@ async def test_loop_lends_only_while_frames_make_no_progress(open_store, path, m
     with sqlite3.connect(path, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
         write = asyncio.ensure_future(store.txn([Put("/b", b"1")]))
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(HANG_SECONDS):
             while len(lends) < 3:
                 await asyncio.to_thread(int)
         other.execute("ROLLBACK")
@@ -206,7 +206,7 @@ def test_thread_survives_the_end_of_its_loop(path, clock):
     store = runner.run(open_and_write())
     runner.close()
     writer = store._pipeline.writer
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + HANG_SECONDS
     while writer._inbox.is_waiting() and time.monotonic() < deadline:
         time.sleep(0)
     assert writer._worker.is_alive()

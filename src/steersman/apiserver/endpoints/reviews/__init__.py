@@ -1,1 +1,1 @@
-"""Questions to the server that look like objects: they are posted, answered in their status, and never kept."""
+"""Review endpoints: posted objects that are answered in their status and never stored."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authz.interface import Authorizer, Decision
-    from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.endpoints.posting import PostWrite
     from steersman.apiserver.http import Request
 
 
@@ -33,14 +33,14 @@ class AccessReviews:
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
 
-    async def of_subject(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
+    async def of_subject(self, request: Request, posted: PostWrite, check: Callable[[], Awaitable[None]]) -> None:
         """SubjectAccessReview: of anybody, anywhere."""
         tree = posted.new
         _refuse([*_spec_errors(_spec(tree)), *_subject_errors(_spec(tree)), *_metadata_errors(tree, "must be empty")])
         await check()
         self._answer(tree, _subject(_spec(tree)))
 
-    async def of_local_subject(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
+    async def of_local_subject(self, request: Request, posted: PostWrite, check: Callable[[], Awaitable[None]]) -> None:
         """LocalSubjectAccessReview: of anybody, in the namespace that it is posted to."""
         tree = posted.new
         spec, metadata = _spec(tree), tree["metadata"]
@@ -60,8 +60,8 @@ class AccessReviews:
         await check()
         self._answer(tree, _subject(spec))
 
-    async def of_self(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
-        """SelfSubjectAccessReview: of who asks."""
+    async def of_self(self, request: Request, posted: PostWrite, check: Callable[[], Awaitable[None]]) -> None:
+        """SelfSubjectAccessReview: review the access of the caller."""
         tree = posted.new
         _refuse([*_spec_errors(_spec(tree)), *_metadata_errors(tree, "must be empty")])
         await check()

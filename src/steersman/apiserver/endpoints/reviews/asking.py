@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.endpoints.posting import PostWrite
     from steersman.apiserver.http import Request, Response
     from steersman.asynckit.clock import Clock
     from steersman.schema.resources import Resource
 
-    #: Fills in the status of what was posted. ``check`` is validating admission's word, to be asked for after one's own.
-    Answer = Callable[[Request, Posted, Callable[[], Awaitable[None]]], Awaitable[None]]
+    #: Sets the status of the posted review. ``check`` runs validating admission; call it after the own validation.
+    Answer = Callable[[Request, PostWrite, Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
 def review_endpoints(
@@ -50,7 +50,7 @@ def review_endpoints(
 
 
 async def _ask(scope: PostScope, answer: Answer, request: Request) -> Response:
-    """Return 201 and the review with its status. Raises what reading a body and ``answer`` raise."""
+    """Return 201 and the review with its status. Raises the errors of decoding and of ``answer``."""
     posted, form = await read_posted(scope, request)
     posted.new.pop("status", None)
     scope.manage_fields(posted.ctx, posted.new, None)

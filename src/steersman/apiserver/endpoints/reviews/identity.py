@@ -1,4 +1,4 @@
-"""SelfSubjectReview and TokenReview: who am I, and whose is this token?"""
+"""SelfSubjectReview and TokenReview."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authn.interface import TokenAuthenticator
-    from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.endpoints.posting import PostWrite
     from steersman.apiserver.http import Request
     from steersman.apiserver.request import UserInfo
 
 
-async def who_am_i(request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
+async def who_am_i(request: Request, posted: PostWrite, check: Callable[[], Awaitable[None]]) -> None:
     """SelfSubjectReview: the caller, after impersonation."""
     await check()
     metadata = {"creationTimestamp": time_text(posted.ctx.now)}
@@ -30,11 +30,11 @@ class TokenReviews:
     """Answers TokenReviews."""
 
     def __init__(self, authenticators: Sequence[TokenAuthenticator], *, audiences: Sequence[str]) -> None:
-        """``audiences``: what this server is called; asked about unless the review names others."""
+        """``audiences``: those of this server; the default of reviews that name none."""
         self._authenticators = authenticators
         self._audiences = tuple(audiences)
 
-    async def of_token(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
+    async def of_token(self, request: Request, posted: PostWrite, check: Callable[[], Awaitable[None]]) -> None:
         """Authenticate the token of a review. Raises 400 without one."""
         spec = posted.new.get("spec") or {}
         token = spec.get("token")

@@ -1,4 +1,4 @@
-"""SelfSubjectRulesReview: what may I do in a namespace? (``kubectl auth can-i --list``)"""
+"""SelfSubjectRulesReview: rules of the caller in a namespace (``kubectl auth can-i --list``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authz.interface import RuleResolver
     from steersman.apiserver.authz.policy import PolicyRule
-    from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.endpoints.posting import PostWrite
     from steersman.apiserver.http import Request
 
 
@@ -22,7 +22,7 @@ class RulesReviews:
     def __init__(self, resolver: RuleResolver) -> None:
         self._resolver = resolver
 
-    async def of_self(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
+    async def of_self(self, request: Request, posted: PostWrite, check: Callable[[], Awaitable[None]]) -> None:
         """Answer with the rules of the caller in a namespace. Raises 400 without one."""
         tree = posted.new
         namespace = (tree.get("spec") or {}).get("namespace")

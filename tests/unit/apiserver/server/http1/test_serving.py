@@ -8,6 +8,7 @@ import ssl
 from contextlib import asynccontextmanager, closing, nullcontext
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.listening import hang_up
 
 from steersman.apiserver.filters.errors import errors
@@ -87,7 +88,7 @@ class Running:
 
     async def until_busy(self) -> None:
         """Wait until a request is being served."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANG_SECONDS):
             while not self.app.busy:  # noqa: ASYNC110 — there is no event
                 await asyncio.sleep(0.01)  # noqa: TID251
 
@@ -96,7 +97,7 @@ class Running:
         reader, writer = await self.connect(**more)
         try:
             writer.write(raw)
-            return await asyncio.wait_for(reader.read(), 10)
+            return await asyncio.wait_for(reader.read(), HANG_SECONDS)
         except (ssl.SSLError, ConnectionError):
             return b""
         finally:
@@ -301,7 +302,7 @@ async def test_escaped_request_line_is_parsed_once_on_kept_connection():
         for raw in (request("/first"), request("/zweite/ä"), request("/third", CLOSE)):
             writer.write(raw)
             await writer.drain()
-            await asyncio.wait_for(reader.readuntil(b"hello"), 10)
+            await asyncio.wait_for(reader.readuntil(b"hello"), HANG_SECONDS)
         assert server.handler.scope["path"] == "/third"
 
 
@@ -317,7 +318,7 @@ async def test_endless_head_is_rejected():
         reader, writer = await server.connect()
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nh: ")
         writer.write(b"x" * (HEAD_BYTES_MAX + 65536))
-        assert (await asyncio.wait_for(reader.read(), 10)).startswith(b"HTTP/1.1 431")
+        assert (await asyncio.wait_for(reader.read(), HANG_SECONDS)).startswith(b"HTTP/1.1 431")
 
 
 @pytest.mark.parametrize(
@@ -339,9 +340,9 @@ async def test_empty_lines_do_not_keep_connection_open():
     async with serving(head=0.1) as server:
         reader, writer = await server.connect()
         writer.write(request("/"))
-        assert (await asyncio.wait_for(reader.readuntil(b"hello"), 10)).startswith(b"HTTP/1.1 200")
+        assert (await asyncio.wait_for(reader.readuntil(b"hello"), HANG_SECONDS)).startswith(b"HTTP/1.1 200")
         writer.write(b"\r\n")
-        assert await asyncio.wait_for(reader.read(), 10) == b""
+        assert await asyncio.wait_for(reader.read(), HANG_SECONDS) == b""
 
 
 async def test_slow_but_complete_request_is_served():
@@ -356,7 +357,7 @@ async def test_slow_but_complete_request_is_served():
             writer.write(piece)
             await writer.drain()
             await asyncio.sleep(0.01)  # noqa: TID251
-        assert (await asyncio.wait_for(reader.read(), 10)).endswith(b"\r\n\r\n4")
+        assert (await asyncio.wait_for(reader.read(), HANG_SECONDS)).endswith(b"\r\n\r\n4")
 
 
 async def test_oversized_body_is_413():
@@ -371,7 +372,7 @@ async def test_half_closed_connection_is_closed():
         writer.write(request("/slow"))
         await writer.drain()
         writer.write_eof()
-        assert await asyncio.wait_for(reader.read(), 10) == b""
+        assert await asyncio.wait_for(reader.read(), HANG_SECONDS) == b""
 
 
 async def test_unread_stream_is_bounded_and_cut_off():
@@ -380,7 +381,7 @@ async def test_unread_stream_is_bounded_and_cut_off():
         writer.transport.pause_reading()
         writer.write(request("/endless"))
         await server.until_busy()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANG_SECONDS):
             connection = next(iter(server.serving.connections))
             waiting = 0
             while server.app.busy:
@@ -399,7 +400,7 @@ async def test_tls_connection_buffers_little_for_a_client_that_does_not_read(pki
         writer.write(request(path))
         await server.until_busy()
         connection = next(iter(server.serving.connections))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANG_SECONDS):
             while not connection.flow.write_paused:  # noqa: ASYNC110 — there is no event
                 await asyncio.sleep(0.01)  # noqa: TID251
         assert 0 < connection.transport.get_write_buffer_size() <= 3 * WRITE_BYTES_MAX
@@ -426,11 +427,11 @@ async def test_stop_finishes_running_requests_and_accepts_none():
         writer.write(request("/slow"))
         await server.until_busy()
         stopping = asyncio.create_task(server.serving.stop(grace_seconds=10))
-        assert await asyncio.wait_for(idle_reader.read(), 10) == b""
+        assert await asyncio.wait_for(idle_reader.read(), HANG_SECONDS) == b""
         with pytest.raises(ConnectionError):
             await server.connect()
         server.handler.go.set()
-        answer = await asyncio.wait_for(reader.read(), 10)
+        answer = await asyncio.wait_for(reader.read(), HANG_SECONDS)
         await stopping
         assert answer.endswith(b"hello")
 
@@ -440,7 +441,7 @@ async def test_stop_sends_rest_of_unread_response():
         reader, writer = await server.connect()
         writer.transport.pause_reading()
         count = unsent = 0
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANG_SECONDS):
             while not unsent:  # until the buffers of both sockets are full
                 writer.write(request("/part"))
                 count += 1
@@ -451,7 +452,7 @@ async def test_stop_sends_rest_of_unread_response():
         stopping = asyncio.create_task(server.serving.stop(grace_seconds=30))
         await asyncio.sleep(0)  # noqa: TID251 — it waits
         writer.transport.resume_reading()
-        answer = await asyncio.wait_for(reader.read(), 30)
+        answer = await asyncio.wait_for(reader.read(), HANG_SECONDS)
         await stopping
     assert answer.count(b"x" * PART) == count
 

@@ -109,7 +109,7 @@ def _validate_tolerations_annotation(text: str, path: Path) -> Iterator[FieldErr
     try:
         items: list[Tree] = msgspec.json.decode(text, type=list[dict[str, Any]])
         tolerations = [decode(struct("io.k8s.api.core.v1.Toleration"), item).tree for item in items]
-    except (msgspec.DecodeError, DecodeError) as error:
+    except (msgspec.DecodeError, DecodeError, RecursionError) as error:
         yield field.invalid(path, _TOLERATIONS, str(error))
         return
     yield from validate_tolerations(tolerations, path.child(_TOLERATIONS))

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from steersman.storage.histogram import Histogram, exponential_bounds
+
+
+def test_values_are_counted_in_the_first_bucket_that_holds_them():
+    histogram = Histogram((1.0, 2.0))
+    for value in (0.5, 1.0, 1.5, 3.0):
+        histogram.observe(value)
+    assert (histogram.counts, histogram.count, histogram.total) == ([2, 1, 1], 4, 6.0)
+
+
+def test_histograms_are_added():
+    first, second = Histogram((1.0,)), Histogram((1.0,))
+    first.observe(0.5)
+    second.observe(2.0)
+    first.add(second)
+    assert (first.counts, first.total) == ([1, 1], 2.5)
+
+
+def test_exponential_bounds_grow_by_the_factor():
+    assert exponential_bounds(5e-6, 2, 3) == pytest.approx((5e-6, 1e-5, 2e-5))
