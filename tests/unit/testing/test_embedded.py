@@ -62,7 +62,7 @@ async def test_embedded_cluster_keeps_objects_over_a_crash():
     async with EmbeddedCluster(clock="virtual") as cluster:
         await cluster.client().create(config_map("kept"))
         await cluster.crash()
-        with pytest.raises(ClusterError, match="not started"):
+        with pytest.raises(ClusterError, match="not running"):
             cluster.client()
         await cluster.restart()
         assert (await cluster.client().get(MAPS, "kept"))["metadata"]["name"] == "kept"

@@ -8,7 +8,7 @@ from steersman.testing.embedded import EmbeddedCluster
 
 
 async def test_embedded_cluster_raises_the_public_error():
-    with pytest.raises(steersman.testing.ClusterError, match="not started"):
+    with pytest.raises(steersman.testing.ClusterError, match="not running"):
         EmbeddedCluster(clock="virtual").client()
 
 

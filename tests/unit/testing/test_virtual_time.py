@@ -99,11 +99,11 @@ async def test_heartbeats_are_all_sent_when_another_client_watches_them():
                     leases.append(event.object)  # noqa: PERF401 — the watch does not end
 
         following = asyncio.create_task(follow())
-        await cluster.clock.advance(hours=1)
+        await cluster.clock.advance(minutes=25)  # a server ends watches after half an hour or later
         following.cancel()
         times = [datetime.fromisoformat(lease["spec"]["renewTime"]) for lease in leases]
         assert max(later - time for time, later in pairwise(times)) < timedelta(seconds=50)
-        assert len(times) > 60
+        assert len(times) > 30
 
 
 async def test_node_that_is_cut_off_becomes_unknown_although_nothing_else_happens():
@@ -111,10 +111,10 @@ async def test_node_that_is_cut_off_becomes_unknown_although_nothing_else_happen
         await cluster.clock.advance(hours=2)
         cluster.faults.partition("nodes")
         await cluster.clock.advance(hours=2)
-        ready = [condition for condition in (await cluster.client().get(NODES, "node-0"))["status"]["conditions"]
-                 if condition["type"] == "Ready"]  # fmt: skip
-        assert ready[0]["status"] == "Unknown"
-        changed = datetime.fromisoformat(ready[0]["lastTransitionTime"])
+        conditions = (await cluster.client().get(NODES, "node-0"))["status"]["conditions"]
+        (ready,) = (condition for condition in conditions if condition["type"] == "Ready")
+        assert ready["status"] == "Unknown"
+        changed = datetime.fromisoformat(ready["lastTransitionTime"])
         assert cluster.clock.now() - changed > timedelta(hours=1, minutes=58)
 
 
