@@ -48,6 +48,7 @@ class Worker(Controller):
             lease_name=f"{pool}-{worker}",
             lease_duration_seconds=LEASE_DURATION_SECONDS,
             renew_interval_seconds=RENEW_INTERVAL_SECONDS,
+            request_deadline_seconds=LEASE_DURATION_SECONDS / 2,
             namespace=namespace,
             process_lease=self.label_lease,
             on_repeated_failure=self.reconnect,
