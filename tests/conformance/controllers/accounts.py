@@ -87,19 +87,19 @@ class Accounts:
         """Create a token Secret for an account that may not exist, or for an older one of that name."""
         dice = world.dice
         name, account = dice.choice(SECRETS), dice.choice(ACCOUNTS)
-        found = await world.client.list(ServiceAccount, namespace=namespace)
-        uids = [uid_of(each) for each in found if name_of(each) == account]
+        service_accounts = await world.client.list(ServiceAccount, namespace=namespace)
+        uids = [uid_of(service_account) for service_account in service_accounts if name_of(service_account) == account]
         annotations = {NAME: account}
         uid = dice.choice(["", "", "another", *uids])
         if uid:
             annotations[UID] = uid
         metadata = {"name": name, "namespace": namespace, "annotations": annotations}
         body = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": TYPE}
-        made = await world.client.create(body)
-        self._made[made["metadata"]["uid"]] = world.lives
+        created = await world.client.create(body)
+        self._made[created["metadata"]["uid"]] = world.lives
         if uids and uid in ("", *uids):
-            self._kept[made["metadata"]["uid"]] = uids[0]
-        self._gone = [each for each in self._gone if each[:2] != (namespace, name)]
+            self._kept[created["metadata"]["uid"]] = uids[0]
+        self._gone = [secret_key for secret_key in self._gone if secret_key[:2] != (namespace, name)]
 
     async def lose_secret(self, world: World, namespace: str) -> None:
         secret = await self._secret(world, namespace)
@@ -127,7 +127,7 @@ class Accounts:
 
     async def _list(self, world: World, secret: Secret) -> None:
         account = await world.client.get(ServiceAccount, annotations_of(secret)[NAME], namespace=namespace_of(secret))
-        listed = {each.name for each in account.secrets or ()} | {name_of(secret)}
+        listed = {reference.name for reference in account.secrets or ()} | {name_of(secret)}
         await world.client.update(replace(account, secrets=[{"name": name} for name in sorted(listed)]))
 
     async def break_ca(self, world: World, namespace: str) -> None:
@@ -144,19 +144,24 @@ class Accounts:
         await world.client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "b"}})
 
     async def _secret(self, world: World, namespace: str) -> Secret | None:
-        found = await world.client.list(Secret, namespace=namespace)
-        return world.dice.choice(found) if found else None
+        secrets = await world.client.list(Secret, namespace=namespace)
+        return world.dice.choice(secrets) if secrets else None
 
     # What must be
 
     async def wrong(self, world: World) -> str:
         namespaces = await world.client.list(Namespace)
-        ending = [name_of(each) for each in namespaces if metadata_field(each, "deletionTimestamp")]
+        ending = [name_of(namespace) for namespace in namespaces if metadata_field(namespace, "deletionTimestamp")]
         if ending:
             return f"namespaces are still there: {ending}"
-        accounts = {(namespace_of(each), name_of(each)): each for each in await world.client.list(ServiceAccount)}
+        accounts = {
+            (namespace_of(service_account), name_of(service_account)): service_account
+            for service_account in await world.client.list(ServiceAccount)
+        }
         published = {
-            namespace_of(each): each for each in await world.client.list(ConfigMap) if name_of(each) == PUBLISHED
+            namespace_of(config_map): config_map
+            for config_map in await world.client.list(ConfigMap)
+            if name_of(config_map) == PUBLISHED
         }
         for name in map(name_of, namespaces):
             if (name, "default") not in accounts:
@@ -164,7 +169,7 @@ class Accounts:
             if name not in published or published[name].data != {"ca.crt": ROOT_CA}:
                 return f"{name} does not have the CA"
         secrets = await world.client.list(Secret)
-        faults = [self._wrong_with(each, accounts) for each in secrets]
+        faults = [self._wrong_with(secret, accounts) for secret in secrets]
         return next(filter(None, faults), "") or self._missing(world, secrets, accounts)
 
     def _wrong_with(self, secret: Secret, accounts: dict[tuple[str, str], ServiceAccount]) -> str:
@@ -190,14 +195,14 @@ class Accounts:
         self, world: World, secrets: list[Secret], accounts: dict[tuple[str, str], ServiceAccount]
     ) -> str:  # fmt: skip
         """Return what the controllers should not have deleted, and what they should have."""
-        uids, known = {uid_of(each) for each in accounts.values()}, {uid_of(each) for each in secrets}
-        lost = [uid for uid, account in self._kept.items() if account in uids and uid not in known]
+        uids, existing = {uid_of(item) for item in accounts.values()}, {uid_of(secret) for secret in secrets}
+        lost = [uid for uid, account in self._kept.items() if account in uids and uid not in existing]
         if lost:
             return f"secrets of accounts that live are gone: {lost}"
-        there = {(namespace_of(each), name_of(each)) for each in secrets}
+        there = {(namespace_of(secret), name_of(secret)) for secret in secrets}
         for gone in self._gone:
             if gone.life == world.lives and gone[:2] not in there:
-                listing = [each for each in accounts.values() if uid_of(each) == gone.account_uid]
-                if any(reference.name == gone.name for each in listing for reference in each.secrets or ()):
+                listing = [item for item in accounts.values() if uid_of(item) == gone.account_uid]
+                if any(reference.name == gone.name for holder in listing for reference in holder.secrets or ()):
                     return f"{gone} is still listed"
         return ""

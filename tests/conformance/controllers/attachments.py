@@ -53,7 +53,7 @@ class Attachments:
     async def live(self, world: World) -> None:
         """Act as kubelets, which use attached volumes while they have pods for them, and as the driver."""
         attachments = await world.client.list(VolumeAttachment)
-        places = Counter(each.spec.source.persistentVolumeName for each in attachments)
+        places = Counter(attached.spec.source.persistentVolumeName for attached in attachments)
         self._torn |= {volume for volume, count in places.items() if count > 1 and not _is_shared(volume)}
         for attachment in attachments:
             await self._drive(world, attachment)
@@ -72,16 +72,16 @@ class Attachments:
             await world.client.patch(VolumeAttachment, name, {"status": reported}, subresource="status")
 
     async def _run_kubelet(self, world: World, node: Node) -> None:
-        wanted: set[str] = set()
+        in_use: set[str] = set()
         for pod in await world.all(Pod):
             if node_of(pod) != name_of(node):
                 continue
             if metadata_field(pod, "deletionTimestamp"):
                 await world.client.delete_object(pod, grace_period_seconds=0)
             elif not is_finished(pod):
-                wanted |= {_unique(number) for number in _numbers(pod)}
-        listed = [each.name for each in node.status.volumesAttached or ()]
-        used = sorted(wanted & set(listed)) or None
+                in_use |= {_unique(number) for number in _numbers(pod)}
+        listed = [volume.name for volume in node.status.volumesAttached or ()]
+        used = sorted(in_use & set(listed)) or None
         if used != (node.status.volumesInUse or None):
             await world.client.patch(Node, name_of(node), {"status": {"volumesInUse": used}}, subresource="status")
 
@@ -93,8 +93,8 @@ class Attachments:
         spec: dict[str, Any] = {"accessModes": [mode], "storageClassName": "", "volumeName": f"v{number}",
                                 "resources": {"requests": {"storage": "1Gi"}}}  # fmt: skip
         claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": f"c{number}"}, "spec": spec}
-        made = await world.client.create(claim, namespace=NAMESPACE)
-        reference = {"namespace": NAMESPACE, "name": f"c{number}", "uid": uid_of(made)}
+        created = await world.client.create(claim, namespace=NAMESPACE)
+        reference = {"namespace": NAMESPACE, "name": f"c{number}", "uid": uid_of(created)}
         spec = {"accessModes": [mode], "storageClassName": "", "capacity": {"storage": "1Gi"}, "claimRef": reference,
                 "persistentVolumeReclaimPolicy": "Retain",
                 "csi": {"driver": driver, "volumeHandle": f"h{number}"}}  # fmt: skip
@@ -197,29 +197,29 @@ class Attachments:
         if self._torn:
             return f"{sorted(self._torn)} were asked for on several Nodes at once, or are on one that is given up"
         nodes = {name_of(node): node for node in await world.client.list(Node)}
-        wanted = {
+        desired = {
             (f"v{number}", node_of(pod))
             for pod in await world.all(Pod)
             if not is_finished(pod) and node_of(pod) in nodes
             for number in _numbers(pod)
             if VOLUMES[number][0] != "plain"
         }
-        found = {(each.spec.source.persistentVolumeName, each.spec.nodeName): each
-                 for each in await world.client.list(VolumeAttachment)}  # fmt: skip
-        for place, attachment in found.items():
-            fault = self._wrong_attachment(attachment, is_wanted=place in wanted)
+        attachments_by_place = {(attached.spec.source.persistentVolumeName, attached.spec.nodeName): attached
+                 for attached in await world.client.list(VolumeAttachment)}  # fmt: skip
+        for place, attachment in attachments_by_place.items():
+            fault = self._wrong_attachment(attachment, is_wanted=place in desired)
             if fault == "is of no use" and _is_given_up(nodes.get(place[1])):
                 since = self._useless.setdefault(uid_of(attachment), world.clock.monotonic())
                 self._torn |= {place[0]} if world.clock.monotonic() - since > REST_SECONDS else set()
             if fault:
                 return f"the attachment of {place} {fault}"
-        for place in wanted - set(found):
-            others = [other for other in found if other[0] == place[0]]
+        for place in desired - set(attachments_by_place):
+            others = [other for other in attachments_by_place if other[0] == place[0]]
             if _is_shared(place[0]) or not others:
                 return f"{place} is wanted, and not attached"
         for name, node in nodes.items():
-            reported = {each.name for each in node.status.volumesAttached or ()}
-            held = {_unique(int(place[0][1:])) for place in found if place[1] == name}
+            reported = {volume.name for volume in node.status.volumesAttached or ()}
+            held = {_unique(int(place[0][1:])) for place in attachments_by_place if place[1] == name}
             if reported != held:
                 return f"{name} is told {reported} and has {held}"
         return ""
@@ -233,7 +233,7 @@ class Attachments:
 
 
 def _numbers(pod: Pod) -> list[int]:
-    claims = [each.persistentVolumeClaim for each in pod.spec.volumes or ()]
+    claims = [volume.persistentVolumeClaim for volume in pod.spec.volumes or ()]
     return [int(claim.claimName[1:]) for claim in claims if claim is not None]
 
 

@@ -80,8 +80,8 @@ class Autoscaling:
 
     async def _measure(self, world: World, target: str, pods: list[Pod]) -> None:
         selector = {"app": target}
-        measured = {name_of(each): each
-                    for each in await world.client.list(USE, namespace=NAMESPACE, label_selector=selector)}  # fmt: skip
+        measured = {name_of(usage): usage
+                    for usage in await world.client.list(USE, namespace=NAMESPACE, label_selector=selector)}  # fmt: skip
         load, names = self._load[target], {name_of(pod) for pod in pods}
         for name in measured:
             if name not in names or load is None:
@@ -172,14 +172,16 @@ class Autoscaling:
     # What must be so
 
     async def wrong(self, world: World) -> str:
-        targets = {name_of(each): each for each in await world.all(ReplicaSet)}
+        targets = {name_of(replica_set): replica_set for replica_set in await world.all(ReplicaSet)}
         autoscalers = await world.all(HorizontalPodAutoscaler)
-        for each in autoscalers:
-            target = targets.get(each.spec.scaleTargetRef.name)
-            rivals = [other for other in autoscalers if other.spec.scaleTargetRef.name == each.spec.scaleTargetRef.name]
-            fault = self._wrong_without(each) if target is None else self._wrong_with(each, target, rivals)
+        for autoscaler in autoscalers:
+            target = targets.get(autoscaler.spec.scaleTargetRef.name)
+            rivals = [
+                other for other in autoscalers if other.spec.scaleTargetRef.name == autoscaler.spec.scaleTargetRef.name
+            ]
+            fault = self._wrong_without(autoscaler) if target is None else self._wrong_with(autoscaler, target, rivals)
             if fault:
-                return f"{name_of(each)}: {fault}"
+                return f"{name_of(autoscaler)}: {fault}"
         return ""
 
     def _wrong_without(self, autoscaler: HorizontalPodAutoscaler) -> str:
@@ -206,9 +208,9 @@ class Autoscaling:
             return "" if active.startswith("False FailedGet") else f"without metrics it says {active}"
         if active != "True ValidMetricFound" or (status.currentReplicas, status.desiredReplicas) != (count, count):
             return f"of {count} replicas it says {active}, {status}"
-        wanted = min(max(ceil(load / SHARE), spec.minReplicas), spec.maxReplicas)
+        expected = min(max(ceil(load / SHARE), spec.minReplicas), spec.maxReplicas)
         is_near = abs(load / (count * SHARE) - 1) <= TOLERANCE + 0.01
-        return "" if count == wanted or is_near else f"{count} replicas carry {load}, {wanted} should"
+        return "" if count == expected or is_near else f"{count} replicas carry {load}, {expected} should"
 
 
 def _reported(autoscaler: HorizontalPodAutoscaler, type_: str) -> str:

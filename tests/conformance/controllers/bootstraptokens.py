@@ -116,16 +116,16 @@ class Bootstraptokens:
 
 
 def _wrong_with(info: ConfigMap, signs: dict[str, str], leaving: set[str]) -> str:
-    found = {key.removeprefix(SIGNATURE): text for key, text in info.data.items() if key.startswith(SIGNATURE)}
-    if found.keys() - leaving != signs.keys() - leaving:
-        return f"it is signed with {sorted(found)}, and should be with {sorted(signs)}"
+    signatures = {key.removeprefix(SIGNATURE): text for key, text in info.data.items() if key.startswith(SIGNATURE)}
+    if signatures.keys() - leaving != signs.keys() - leaving:
+        return f"it is signed with {sorted(signatures)}, and should be with {sorted(signs)}"
     if info.data["more"] != "stays" or annotations_of(info) != {"kept": "yes"}:
         return f"what users wrote is gone: {info}"
-    for id_, text in found.items():
+    for id_, text in signatures.items():
         head, payload, signature = text.split(".")
         signed = f"{head}.{_encoded(info.data['kubeconfig'].encode())}".encode()
-        wanted = hmac.new(signs.get(id_, "").encode(), signed, hashlib.sha256).digest()
-        if id_ not in leaving and (payload or signature != _encoded(wanted)):
+        expected = hmac.new(signs.get(id_, "").encode(), signed, hashlib.sha256).digest()
+        if id_ not in leaving and (payload or signature != _encoded(expected)):
             return f"the signature with {id_} does not fit"
         if json.loads(base64.urlsafe_b64decode(head + "==")) != {"alg": "HS256", "kid": id_}:
             return f"the signature with {id_} is made otherwise: {head}"

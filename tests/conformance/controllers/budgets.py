@@ -52,8 +52,8 @@ class Budgets:
         labels = {"app": app, "all": "yes"}
         template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "image"}]}}
         spec = {"replicas": world.dice.choice([0, 2, 5]), "selector": {"app": app}, "template": template}
-        made = {"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": app}, "spec": spec}
-        await world.client.create(made, namespace=NAMESPACE)
+        controller = {"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": app}, "spec": spec}
+        await world.client.create(controller, namespace=NAMESPACE)
 
     async def scale(self, world: World) -> None:
         patch = {"spec": {"replicas": world.dice.choice([0, 1, 3, 6])}}
@@ -63,41 +63,43 @@ class Budgets:
         labels = world.dice.choice([{"app": "a"}, {"app": "b"}, {"all": "yes"}])
         spec = {"selector": {"matchLabels": labels}, **world.dice.choice(SHARES)}
         metadata = {"name": f"b{world.dice.randrange(3)}", "namespace": NAMESPACE}
-        made = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec}
-        await world.client.create(made)
+        budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec}
+        await world.client.create(budget)
 
     async def unprotect(self, world: World) -> None:
-        found = await world.any(PodDisruptionBudget)
-        if found is not None:
-            await world.client.delete(PodDisruptionBudget, name_of(found), namespace=NAMESPACE)
+        budget = await world.any(PodDisruptionBudget)
+        if budget is not None:
+            await world.client.delete(PodDisruptionBudget, name_of(budget), namespace=NAMESPACE)
 
     async def lose_pod(self, world: World) -> None:
-        found = await world.any(Pod)
-        if found is not None:
-            await world.client.delete(Pod, name_of(found), namespace=NAMESPACE)
+        pod = await world.any(Pod)
+        if pod is not None:
+            await world.client.delete(Pod, name_of(pod), namespace=NAMESPACE)
 
     async def evict(self, world: World) -> None:
-        found = await world.any(Pod)
-        if found is not None:
-            body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name_of(found)}}
-            asked = world.client.create_subresource(Pod, name_of(found), "eviction", body, namespace=NAMESPACE)
-            evicting = asyncio.create_task(asked)
+        pod = await world.any(Pod)
+        if pod is not None:
+            body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name_of(pod)}}
+            eviction = world.client.create_subresource(Pod, name_of(pod), "eviction", body, namespace=NAMESPACE)
+            evicting = asyncio.create_task(eviction)
             await world.advance(15)  # a refusal may say when to ask again, and the client does
             evicting.cancel()
             with suppress(asyncio.CancelledError):
                 await evicting
 
     async def wrong(self, world: World) -> str:
-        scales = {name_of(each): each.spec.replicas or 0 for each in await world.all(ReplicationController)}
+        scales = {
+            name_of(controller): controller.spec.replicas or 0 for controller in await world.all(ReplicationController)
+        }
         pods = [pod for pod in await world.all(Pod) if is_active(pod)]
         for budget in await world.client.list(tree("policy/v1", "PodDisruptionBudget"), namespace=NAMESPACE):
-            wanted = budget["spec"]["selector"]["matchLabels"]
-            selected = [pod for pod in pods if wanted.items() <= labels_of(pod).items()]
+            match_labels = budget["spec"]["selector"]["matchLabels"]
+            selected = [pod for pod in pods if match_labels.items() <= labels_of(pod).items()]
             owners = {owner.name for pod in selected if (owner := controller_of(pod))}
             counts_scale = "maxUnavailable" in budget["spec"] or isinstance(budget["spec"]["minAvailable"], str)
             expected = sum(scales.get(name, 0) for name in owners) if counts_scale else len(selected)
             reported = budget.get("status") or {}
-            found = (reported.get("expectedPods"), reported.get("currentHealthy"), reported.get("observedGeneration"))
-            if found != (expected, sum(map(is_ready, selected)), budget["metadata"]["generation"]):
+            counts = (reported.get("expectedPods"), reported.get("currentHealthy"), reported.get("observedGeneration"))
+            if counts != (expected, sum(map(is_ready, selected)), budget["metadata"]["generation"]):
                 return f"{name_of(budget)} tells {reported}, expected are {expected} of {len(selected)}"
         return ""

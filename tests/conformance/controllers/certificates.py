@@ -111,7 +111,7 @@ class Certificates:
 
     async def live(self, world: World) -> None:
         """Check that deleted requests were due."""
-        requests = {each["metadata"]["uid"]: each for each in await world.client.list(REQUESTS)}
+        requests = {request["metadata"]["uid"]: request for request in await world.client.list(REQUESTS)}
         for uid in self._seen.keys() - requests.keys():
             gone = self._seen[uid]
             seconds = min(gone["spec"].get("expirationSeconds") or 3600, 3600)
@@ -121,8 +121,8 @@ class Certificates:
 
     async def ask(self, world: World) -> None:
         dice = world.dice
-        asked, user = dice.choice([*KINDS, KINDS[0], KINDS[0], KINDS[0]]), dice.choice(USERS)
-        spec = {"request": _encoded(asked), "signerName": asked.signer, "usages": asked.usages,
+        kind, user = dice.choice([*KINDS, KINDS[0], KINDS[0], KINDS[0]]), dice.choice(USERS)
+        spec = {"request": _encoded(kind), "signerName": kind.signer, "usages": kind.usages,
                 "expirationSeconds": dice.choice([None, 600, 7200])}  # fmt: skip
         body = {
             "apiVersion": API,
@@ -139,14 +139,14 @@ class Certificates:
             )
         )
         uid = json.loads(answer.body)["metadata"]["uid"]
-        self._asked[uid] = (asked, user)
+        self._asked[uid] = (kind, user)
         if user.group in self._rights:
             self._could.add(uid)
 
     async def decide(self, world: World) -> None:
-        found = await world.client.list(REQUESTS)
-        if found:
-            csr = world.dice.choice(found)
+        requests = await world.client.list(REQUESTS)
+        if requests:
+            csr = world.dice.choice(requests)
             condition = {
                 "type": world.dice.choice(["Approved", "Approved", "Denied"]),
                 "status": "True",
@@ -156,9 +156,9 @@ class Certificates:
             await world.client.update({**csr, "status": status}, subresource="approval")
 
     async def remove(self, world: World) -> None:
-        found = await world.client.list(REQUESTS)
-        if found:
-            csr = world.dice.choice(found)
+        requests = await world.client.list(REQUESTS)
+        if requests:
+            csr = world.dice.choice(requests)
             await world.client.delete_object(csr)
             self._seen.pop(csr["metadata"]["uid"], None)
 
@@ -198,40 +198,40 @@ class Certificates:
 
     def _wrong_with(self, csr: dict[str, Any], now: datetime) -> str:
         uid, status = csr["metadata"]["uid"], csr["status"]
-        asked, user = self._asked[uid]
-        types = [each["type"] for each in status.get("conditions") or ()]
+        kind, user = self._asked[uid]
+        types = [condition["type"] for condition in status.get("conditions") or ()]
         if len(types) != len(set(types)):
             return "a condition is there twice"
         if any(due < now - JUST_NOW for due in _dues(csr)):
             return f"it is still there at {now}"
-        is_known = asked == KINDS[0] and (user.group != "system:nodes" or user.name == asked.common_name)
-        if any(each["reason"] == "AutoApproved" for each in status.get("conditions") or ()):
+        is_known = kind == KINDS[0] and (user.group != "system:nodes" or user.name == kind.common_name)
+        if any(condition["reason"] == "AutoApproved" for condition in status.get("conditions") or ()):
             if not is_known or uid not in self._could:
                 return "it should not have been approved"
         elif is_known and not types and user.group in self._rights:
             return "it is not approved"
-        return self._wrong_signature(csr, asked, types)
+        return self._wrong_signature(csr, kind, types)
 
-    def _wrong_signature(self, csr: dict[str, Any], asked: Asked, types: list[str]) -> str:
+    def _wrong_signature(self, csr: dict[str, Any], kind: Asked, types: list[str]) -> str:
         encoded = csr["status"].get("certificate")
-        is_ours = "Approved" in types and asked.signer.startswith("kubernetes.io/")
-        if bool(encoded) != (is_ours and asked.fits) or ("Failed" in types) != (is_ours and not asked.fits):
+        is_ours = "Approved" in types and kind.signer.startswith("kubernetes.io/")
+        if bool(encoded) != (is_ours and kind.fits) or ("Failed" in types) != (is_ours and not kind.fits):
             return "it is signed or refused against the rules"
         if not encoded:
             return ""
         if self._certificates.setdefault(csr["metadata"]["uid"], encoded) != encoded:
             return "it was signed twice"
-        made = x509.load_pem_x509_certificate(base64.b64decode(encoded))
-        made.verify_directly_issued_by(self._ca)
+        certificate = x509.load_pem_x509_certificate(base64.b64decode(encoded))
+        certificate.verify_directly_issued_by(self._ca)
         request = x509.load_pem_x509_csr(base64.b64decode(csr["spec"]["request"]))
-        if made.subject != request.subject or made.public_key() != request.public_key():
+        if certificate.subject != request.subject or certificate.public_key() != request.public_key():
             return "the certificate is another's"
-        extended = made.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
-        usage = ExtendedKeyUsageOID.CLIENT_AUTH if "client auth" in asked.usages else ExtendedKeyUsageOID.SERVER_AUTH
-        if list(extended) != [usage] or _names(made) != ([asked.dns] if asked.dns else []):
+        extended = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        usage = ExtendedKeyUsageOID.CLIENT_AUTH if "client auth" in kind.usages else ExtendedKeyUsageOID.SERVER_AUTH
+        if list(extended) != [usage] or _names(certificate) != ([kind.dns] if kind.dns else []):
             return "the certificate is for something else"
         longest = timedelta(seconds=csr["spec"].get("expirationSeconds") or 365 * 86400, minutes=5)
-        life = made.not_valid_after_utc - made.not_valid_before_utc
+        life = certificate.not_valid_after_utc - certificate.not_valid_before_utc
         return f"the certificate lives for {life}" if life > longest else ""
 
 
@@ -239,8 +239,8 @@ def _dues(csr: dict[str, Any]) -> list[datetime]:
     """Return when a request is to be deleted; approved requests that are never signed are skipped."""
     status = csr["status"]
     conditions, certificate = status.get("conditions") or (), status.get("certificate")
-    done = [each for each in conditions if each["type"] in ("Denied", "Failed") or certificate]
-    dues = [_time(each["lastUpdateTime"]) + timedelta(hours=1) for each in done]
+    done = [condition for condition in conditions if condition["type"] in ("Denied", "Failed") or certificate]
+    dues = [_time(condition["lastUpdateTime"]) + timedelta(hours=1) for condition in done]
     if not conditions:
         dues.append(_time(csr["metadata"]["creationTimestamp"]) + timedelta(hours=24))
     if certificate:
@@ -250,22 +250,22 @@ def _dues(csr: dict[str, Any]) -> list[datetime]:
 
 def _names(certificate: x509.Certificate) -> list[str]:
     try:
-        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
     except x509.ExtensionNotFound:
         return []
-    return found.value.get_values_for_type(x509.DNSName)
+    return extension.value.get_values_for_type(x509.DNSName)
 
 
 @cache
-def _encoded(asked: Asked) -> str:
-    names = [(NameOID.COMMON_NAME, asked.common_name), (NameOID.ORGANIZATION_NAME, asked.organization)]
+def _encoded(kind: Asked) -> str:
+    names = [(NameOID.COMMON_NAME, kind.common_name), (NameOID.ORGANIZATION_NAME, kind.organization)]
     subject = x509.Name([x509.NameAttribute(oid, text) for oid, text in names])
     builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
-    if asked.dns:
-        alternatives = x509.SubjectAlternativeName([x509.DNSName(asked.dns)])
+    if kind.dns:
+        alternatives = x509.SubjectAlternativeName([x509.DNSName(kind.dns)])
         builder = builder.add_extension(alternatives, critical=False)
-    made = builder.sign(ec.generate_private_key(ec.SECP256R1()), SHA256())
-    return base64.b64encode(made.public_bytes(Encoding.PEM)).decode()
+    certificate_request = builder.sign(ec.generate_private_key(ec.SECP256R1()), SHA256())
+    return base64.b64encode(certificate_request.public_bytes(Encoding.PEM)).decode()
 
 
 def _time(text: str) -> datetime:

@@ -51,13 +51,15 @@ class Claims:
         dice = world.dice
         claim = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
         volumes = [
-            {"name": each, "ephemeral": {"volumeClaimTemplate": claim}} for each in VOLUMES if dice.random() < 0.5
+            {"name": volume, "ephemeral": {"volumeClaimTemplate": claim}} for volume in VOLUMES if dice.random() < 0.5
         ]
         entries = [
-            {"name": f"of-{each}", "resourceClaimTemplateName": each} for each in TEMPLATES if dice.random() < 0.5
+            {"name": f"of-{template}", "resourceClaimTemplateName": template}
+            for template in TEMPLATES
+            if dice.random() < 0.5
         ]
         entries += [{"name": SHARED, "resourceClaimName": SHARED}] if dice.random() < 0.3 else []
-        container = {"name": "c", "image": "i", "resources": {"claims": [{"name": each["name"]} for each in entries]}}
+        container = {"name": "c", "image": "i", "resources": {"claims": [{"name": entry["name"]} for entry in entries]}}
         spec: dict[str, Any] = {"containers": [container], "volumes": volumes, "resourceClaims": entries}
         spec |= {"nodeName": "n"} if dice.random() < 0.5 else {}
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
@@ -132,8 +134,8 @@ class Claims:
             finalizers = {"metadata": {"uid": uid_of(claim), "finalizers": [_FINALIZER]}}
             await world.client.patch(ResourceClaim, name, finalizers, namespace=NAMESPACE)
             consumer = {"resource": "pods", "name": name_of(pod), "uid": uid_of(pod)}
-            old = [{"resource": each.resource, "name": each.name, "uid": each.uid}
-                   for each in (claim.status.reservedFor if claim.status else None) or ()]  # fmt: skip
+            old = [{"resource": reserved.resource, "name": reserved.name, "uid": reserved.uid}
+                   for reserved in (claim.status.reservedFor if claim.status else None) or ()]  # fmt: skip
             result = {"request": "r", "driver": "d.example.com", "pool": "p", "device": "e"}
             status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": [*old, consumer]}
             patch = {"metadata": {"uid": uid_of(claim)}, "status": status}
@@ -168,11 +170,13 @@ def _devices() -> dict[str, Any]:
 
 def _named(pod: Pod) -> dict[str, str]:
     """Return the pod's claims by entry."""
-    found = {each.name: each.resourceClaimName for each in pod.spec.resourceClaims or () if each.resourceClaimName}
+    claim_names = {
+        entry.name: entry.resourceClaimName for entry in pod.spec.resourceClaims or () if entry.resourceClaimName
+    }
     for status in (pod.status.resourceClaimStatuses if pod.status else None) or ():
         if status.resourceClaimName:
-            found[status.name] = status.resourceClaimName
-    return found
+            claim_names[status.name] = status.resourceClaimName
+    return claim_names
 
 
 def _is_of(obj: Any, pod: Pod) -> bool:
@@ -200,16 +204,16 @@ def _wrong_claims(pod: Pod, claims: dict[str, ResourceClaim], templates: set[str
     if any(count > 1 for count in own.values()):
         return f"more than one claim for an entry: {own}"
     named = _named(pod)
-    made = [entry for entry in pod.spec.resourceClaims or () if entry.resourceClaimTemplateName]
-    without = [entry for entry in made if named.get(entry.name) not in claims]
-    foreign = [entry.name for entry in made if entry not in without and not _is_of(claims[named[entry.name]], pod)]
+    templated = [entry for entry in pod.spec.resourceClaims or () if entry.resourceClaimTemplateName]
+    without = [entry for entry in templated if named.get(entry.name) not in claims]
+    foreign = [entry.name for entry in templated if entry not in without and not _is_of(claims[named[entry.name]], pod)]
     if foreign:
         return f"{foreign} are another's claims"
     if without and {entry.resourceClaimTemplateName for entry in without} <= templates:
         return f"{[entry.name for entry in without]} have no claims"
     for name in named.values() if node_of(pod) and not without else ():
         status = claims[name].status if name in claims else None
-        reserved = {each.uid for each in (status.reservedFor if status else None) or ()}
+        reserved = {consumer.uid for consumer in (status.reservedFor if status else None) or ()}
         if status is not None and status.allocation is not None and uid_of(pod) not in reserved:
             return f"{name} is not reserved for it"
     return ""
@@ -217,7 +221,7 @@ def _wrong_claims(pod: Pod, claims: dict[str, ResourceClaim], templates: set[str
 
 def _wrong_claim(claim: ResourceClaim, pods: dict[str, Pod]) -> str:
     status = claim.status
-    reserved = [each.uid for each in (status.reservedFor if status else None) or ()]
+    reserved = [consumer.uid for consumer in (status.reservedFor if status else None) or ()]
     useless = [uid for uid in reserved if uid not in pods or is_finished(pods[uid])]
     if useless:
         return "it is reserved for pods that are gone or have ended"

@@ -69,13 +69,13 @@ class Clusterroles:
 
     async def _make(self, world: World, name: str, level: str, **more: Any) -> None:
         labels = {"level": level, "word": world.dice.choice(WORDS)}
-        made = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", **more}
-        await world.client.create({**made, "metadata": {"name": name, "labels": labels}})
+        cluster_role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", **more}
+        await world.client.create({**cluster_role, "metadata": {"name": name, "labels": labels}})
 
     def _rules(self, world: World) -> list[dict[str, Any]]:
         """Return rules of a small set, so that roles overlap."""
         resources = world.dice.sample(["x", "y", "z"], world.dice.randrange(3))
-        return [{"apiGroups": [""], "resources": [each], "verbs": ["get"]} for each in resources]
+        return [{"apiGroups": [""], "resources": [resource], "verbs": ["get"]} for resource in resources]
 
     def _aggregation(self, world: World, name: str) -> dict[str, Any]:
         below = "leaf" if _level(name) == "middle" else "middle"
@@ -89,11 +89,11 @@ class Clusterroles:
         for name, role in roles.items():
             if role.get("aggregationRule"):
                 reported = [json.dumps(rule, sort_keys=True) for rule in role.get("rules") or ()]
-                wanted = _rules_of(role, roles)
+                expected = _rules_of(role, roles)
                 if len(reported) != len(set(reported)):
                     return f"{name} has a rule twice: {reported}"
-                if set(reported) != wanted:
-                    return f"{name} has {sorted(reported)} instead of {sorted(wanted)}"
+                if set(reported) != expected:
+                    return f"{name} has {sorted(reported)} instead of {sorted(expected)}"
         return ""
 
 
@@ -107,7 +107,9 @@ def _rules_of(role: dict[str, Any], roles: dict[str, dict[str, Any]]) -> set[str
     if not aggregation:
         return {json.dumps(rule, sort_keys=True) for rule in role.get("rules") or ()}
     selected = [
-        other for other in roles.values() if any(_selects(each, other) for each in aggregation["clusterRoleSelectors"])
+        other
+        for other in roles.values()
+        if any(_selects(cluster_role_selector, other) for cluster_role_selector in aggregation["clusterRoleSelectors"])
     ]
     return {rule for other in selected if other is not role for rule in _rules_of(other, roles)}
 
@@ -115,5 +117,6 @@ def _rules_of(role: dict[str, Any], roles: dict[str, dict[str, Any]]) -> set[str
 def _selects(selector: dict[str, Any], role: dict[str, Any]) -> bool:
     labels = role["metadata"].get("labels") or {}
     return (selector.get("matchLabels") or {}).items() <= labels.items() and all(
-        labels.get(each["key"]) in each["values"] for each in selector.get("matchExpressions") or ()
+        labels.get(match_expression["key"]) in match_expression["values"]
+        for match_expression in selector.get("matchExpressions") or ()
     )

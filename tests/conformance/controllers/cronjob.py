@@ -87,8 +87,10 @@ class Cronjob:
 
     async def wrong(self, world: World) -> str:
         jobs, crons = await world.all(batch_v1.Job), await world.all(batch_v1.CronJob)
-        known = {uid_of(cron) for cron in crons}
-        lost = [name_of(job) for job in jobs if (owner := controller_of(job)) is not None and owner.uid not in known]
+        owner_uids = {uid_of(cron) for cron in crons}
+        lost = [
+            name_of(job) for job in jobs if (owner := controller_of(job)) is not None and owner.uid not in owner_uids
+        ]
         if lost:
             return f"jobs of what is gone: {lost}"
         for cron in crons:
@@ -104,7 +106,7 @@ class Cronjob:
         running = {uid_of(job) for job in jobs if not ended_as(job)}
         if len(times) != len(set(times)):
             return "two jobs for one time"
-        if {each.uid for each in cron.status.active or ()} != running:
+        if {reference.uid for reference in cron.status.active or ()} != running:
             return "it does not know its jobs"
         if len(running) > 1 and cron.spec.concurrencyPolicy == "Replace":
             return "more than one runs"

@@ -80,8 +80,8 @@ class Daemonset:
         await world.client.patch(Node, name, {"spec": {"taints": None}})
 
     async def _node(self, world: World) -> Node | None:
-        found = await world.client.list(Node)
-        return world.dice.choice(found) if found else None
+        nodes = await world.client.list(Node)
+        return world.dice.choice(nodes) if nodes else None
 
     async def change_node(self, world: World) -> None:
         node = await self._node(world)
@@ -135,18 +135,22 @@ class Daemonset:
             return "it is still there"
         present = [revision for revision in revisions if revision.data == template_data(ds.spec.template)]
         if len(present) != 1 or len(revisions) > HISTORY + 1:
-            return f"revisions {[(name_of(each), each.revision) for each in revisions]}"
-        made = labels_of(present[0])[rules.REVISION_HASH]
+            return f"revisions {[(name_of(present_revision), present_revision.revision) for present_revision in revisions]}"
+        current_hash = labels_of(present[0])[rules.REVISION_HASH]
         verdicts = {name_of(node): rules.judge(ds, node) for node in nodes}
         of_nodes = [rules.target_node(pod) for pod in pods]
-        wanted = [name for name, verdict in verdicts.items() if verdict.should_run]
+        expected = [name for name, verdict in verdicts.items() if verdict.should_run]
         allowed = [name for name, verdict in verdicts.items() if verdict.may_stay]
-        if len(of_nodes) != len(set(of_nodes)) or not set(wanted) <= set(of_nodes) <= set(allowed):
-            return f"pods for {sorted(of_nodes)} instead of {sorted(wanted)}"
-        old = [name_of(pod) for pod in pods if rules.target_node(pod) in wanted and not rules.is_updated(pod, ds, made)]
+        if len(of_nodes) != len(set(of_nodes)) or not set(expected) <= set(of_nodes) <= set(allowed):
+            return f"pods for {sorted(of_nodes)} instead of {sorted(expected)}"
+        old = [
+            name_of(pod)
+            for pod in pods
+            if rules.target_node(pod) in expected and not rules.is_updated(pod, ds, current_hash)
+        ]
         if old:
             return f"old pods {old}"
-        status, count = ds.status, len(wanted)
+        status, count = ds.status, len(expected)
         reported = [status.desiredNumberScheduled, status.currentNumberScheduled, status.numberReady,
                 status.updatedNumberScheduled or 0, status.numberAvailable or 0]  # fmt: skip
         if reported != [count] * 5 or status.observedGeneration != ds.metadata.generation:

@@ -42,9 +42,9 @@ class Deployment:
                 await world.set_ready(pod)
 
     async def _patch(self, world: World, spec: dict[str, Any]) -> None:
-        found = await world.any(apps_v1.Deployment)
-        if found is not None:
-            await world.client.patch(apps_v1.Deployment, name_of(found), {"spec": spec}, namespace=NAMESPACE)
+        deployment = await world.any(apps_v1.Deployment)
+        if deployment is not None:
+            await world.client.patch(apps_v1.Deployment, name_of(deployment), {"spec": spec}, namespace=NAMESPACE)
 
     async def make(self, world: World) -> None:
         name = world.dice.choice(NAMES)
@@ -70,28 +70,28 @@ class Deployment:
         await self._patch(world, {"paused": None})
 
     async def remove(self, world: World) -> None:
-        found = await world.any(apps_v1.Deployment)
-        if found is not None:
+        deployment = await world.any(apps_v1.Deployment)
+        if deployment is not None:
             policy = world.dice.choice(["Background", "Foreground"])
-            await world.client.delete_object(found, propagation_policy=policy)
+            await world.client.delete_object(deployment, propagation_policy=policy)
 
     async def scale_set(self, world: World) -> None:
-        found = await world.any(apps_v1.ReplicaSet)
-        if found is not None:
+        replica_set = await world.any(apps_v1.ReplicaSet)
+        if replica_set is not None:
             patch = {"spec": {"replicas": world.dice.choice(SIZES)}}
-            await world.client.patch(apps_v1.ReplicaSet, name_of(found), patch, namespace=NAMESPACE)
+            await world.client.patch(apps_v1.ReplicaSet, name_of(replica_set), patch, namespace=NAMESPACE)
 
     async def remove_set(self, world: World) -> None:
-        found = await world.any(apps_v1.ReplicaSet)
-        if found is not None:
-            await world.client.delete_object(found, propagation_policy="Background")
+        replica_set = await world.any(apps_v1.ReplicaSet)
+        if replica_set is not None:
+            await world.client.delete_object(replica_set, propagation_policy="Background")
 
     async def release_set(self, world: World) -> None:
         """Remove a label of a ReplicaSet, sometimes temporarily."""
-        found = await world.any(apps_v1.ReplicaSet)
-        if found is not None:
+        replica_set = await world.any(apps_v1.ReplicaSet)
+        if replica_set is not None:
             patch = {"metadata": {"labels": {"app": world.dice.choice([*NAMES, "x"])}}}
-            await world.client.patch(apps_v1.ReplicaSet, name_of(found), patch, namespace=NAMESPACE)
+            await world.client.patch(apps_v1.ReplicaSet, name_of(replica_set), patch, namespace=NAMESPACE)
 
     async def lose_pod(self, world: World) -> None:
         pod = await world.any(Pod)
@@ -115,22 +115,22 @@ class Deployment:
         return ""
 
     def _wrong_with(self, deployment: apps_v1.Deployment, sets: list[apps_v1.ReplicaSet], pods: list[Pod]) -> str:
-        wanted = deployment.spec.replicas
+        expected = deployment.spec.replicas
         if deployment.metadata.deletionTimestamp is not None:
             return "it is still there"
         sizes = {name_of(rs): rs.spec.replicas for rs in sets}
         new = [rs for rs in sets if same_template(rs.spec.template, deployment.spec.template)]
-        if not new or sum(sizes.values()) != wanted or max((rs.spec.replicas for rs in new), default=0) != wanted:
-            return f"sizes {sizes} instead of {wanted}, new {[name_of(rs) for rs in new]}"
+        if not new or sum(sizes.values()) != expected or max((rs.spec.replicas for rs in new), default=0) != expected:
+            return f"sizes {sizes} instead of {expected}, new {[name_of(rs) for rs in new]}"
         mine = [pod for rs in new for pod in pods_of(pods, rs)]
-        if len(mine) != wanted:
-            return f"{len(mine)} pods instead of {wanted}"
+        if len(mine) != expected:
+            return f"{len(mine)} pods instead of {expected}"
         if len(sets) - 1 > HISTORY:
             return f"history of {len(sets) - 1}"
         status = deployment.status
         reported = [status.replicas, status.updatedReplicas, status.readyReplicas, status.availableReplicas]
         reasons = {condition.type: condition.reason for condition in status.conditions or ()}
         well = {"Available": "MinimumReplicasAvailable", "Progressing": "NewReplicaSetAvailable"}
-        if [count or 0 for count in reported] != [wanted] * 4 or reasons != well:
+        if [count or 0 for count in reported] != [expected] * 4 or reasons != well:
             return f"its status says {status}"
         return ""

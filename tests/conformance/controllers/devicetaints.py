@@ -129,9 +129,13 @@ class Devicetaints:
         }
         name = f"{pool}{dice.randrange(2)}"
         body = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec}
-        found = [each for each in await world.client.list(ResourceSlice) if name_of(each) == name]
-        if found:
-            body["metadata"]["resourceVersion"] = found[0].metadata.resourceVersion
+        existing = [
+            resource_slice
+            for resource_slice in await world.client.list(ResourceSlice)
+            if name_of(resource_slice) == name
+        ]
+        if existing:
+            body["metadata"]["resourceVersion"] = existing[0].metadata.resourceVersion
             await world.client.update(body)
         else:
             await world.client.create(body)
@@ -164,32 +168,32 @@ class Devicetaints:
 
     async def _against(self, world: World) -> set[tuple[str, str]]:
         """Return pool and device of each evicting taint."""
-        found: list[tuple[str, str]] = []
+        tainted: list[tuple[str, str]] = []
         slices = await world.client.list(ResourceSlice)
         for pool in POOLS:
-            members = [each.spec for each in slices if each.spec.pool.name == pool]
+            members = [resource_slice.spec for resource_slice in slices if resource_slice.spec.pool.name == pool]
             latest = max((spec.pool.generation for spec in members), default=0)
             for spec in members:
                 if spec.pool.generation == latest:
-                    found += [(pool, device.name) for device in spec.devices for taint in device.taints or ()
+                    tainted += [(pool, device.name) for device in spec.devices for taint in device.taints or ()
                               if taint.effect == "NoExecute"]  # fmt: skip
         for rule in await world.client.list(RULES):
             chosen = rule.spec.deviceSelector
             if rule.spec.taint.effect == "NoExecute":
-                found += [(pool, device) for pool in POOLS for device in DEVICES
+                tainted += [(pool, device) for pool in POOLS for device in DEVICES
                           if chosen.pool in (None, pool) and chosen.device in (None, device)]  # fmt: skip
-        return set(found)
+        return set(tainted)
 
     async def _uses(self, world: World) -> dict[str, _Use]:
         """Return the devices that each pod uses now, by UID."""
-        found = {}
+        uses = {}
         for claim in await world.all(ResourceClaim):
             status = msgspec.to_builtins(claim.status)
             for consumer in status.get("reservedFor") or ():
                 for result in ((status.get("allocation") or {}).get("devices") or {}).get("results") or ():
                     tolerated = result.get("tolerations") or []
-                    found[consumer["uid"]] = _Use(name_of(claim), result["pool"], result["device"], tolerated)
-        return found
+                    uses[consumer["uid"]] = _Use(name_of(claim), result["pool"], result["device"], tolerated)
+        return uses
 
     async def _excuse(self, world: World) -> None:
         """Record pods that are tainted now or were until recently: their deletion is correct."""
@@ -229,7 +233,7 @@ class _Use(NamedTuple):
 
     @property
     def tolerates_for_ever(self) -> bool:
-        return any(each.get("tolerationSeconds") is None for each in self.tolerations)
+        return any(toleration.get("tolerationSeconds") is None for toleration in self.tolerations)
 
 
 def _taint(effect: str) -> dict[str, str]:

@@ -53,17 +53,17 @@ class Endpoints:
         await world.client.create({**body, "spec": self._spec(world)}, namespace=NAMESPACE)
 
     async def change_service(self, world: World) -> None:
-        found = await world.any(Service)
-        if found is not None:
+        service = await world.any(Service)
+        if service is not None:
             labels = {"team": world.dice.choice(["t", None])}
             patch = {"metadata": {"labels": labels}, "spec": {**self._spec(world), "selector": None}}
             patch["spec"]["selector"] = world.dice.choice([None, {"app": "x"}, {"app": "y"}])
-            await world.client.patch(Service, name_of(found), patch, namespace=NAMESPACE)
+            await world.client.patch(Service, name_of(service), patch, namespace=NAMESPACE)
 
     async def remove_service(self, world: World) -> None:
-        found = await world.any(Service)
-        if found is not None:
-            await world.client.delete_object(found)
+        service = await world.any(Service)
+        if service is not None:
+            await world.client.delete_object(service)
 
     async def make_pod(self, world: World) -> None:
         name, app = f"p{world.dice.randrange(PODS)}", world.dice.choice(APPS)
@@ -87,15 +87,15 @@ class Endpoints:
         await world.client.create(body)
 
     async def break_slice(self, world: World) -> None:
-        found = await world.any(EndpointSlice)
-        if found is not None:
+        endpoint_slice = await world.any(EndpointSlice)
+        if endpoint_slice is not None:
             patch = {"endpoints": [{"addresses": ["10.9.9.9"]}]}
-            await world.client.patch(EndpointSlice, name_of(found), patch, namespace=NAMESPACE)
+            await world.client.patch(EndpointSlice, name_of(endpoint_slice), patch, namespace=NAMESPACE)
 
     async def remove_slice(self, world: World) -> None:
-        found = await world.any(EndpointSlice)
-        if found is not None:
-            await world.client.delete_object(found)
+        endpoint_slice = await world.any(EndpointSlice)
+        if endpoint_slice is not None:
+            await world.client.delete_object(endpoint_slice)
 
     async def write_endpoints(self, world: World) -> None:
         subsets = [{"addresses": [{"ip": f"192.0.2.{world.dice.randrange(1, 9)}"}], "ports": [{"port": 9}]}]
@@ -110,12 +110,19 @@ class Endpoints:
     async def wrong(self, world: World) -> str:
         pods, nodes = await world.all(Pod), {name_of(node) for node in await world.client.list(Node)}
         slices, services = await world.all(EndpointSlice), await world.all(Service)
-        endpoints = {name_of(each): each for each in await world.all(EndpointsObject)}
-        for found in slices:
-            if labels_of(found)["kubernetes.io/service-name"] not in map(name_of, services):
-                return f"{name_of(found)} is an orphan"
+        endpoints = {
+            name_of(endpoints_of_service): endpoints_of_service
+            for endpoints_of_service in await world.all(EndpointsObject)
+        }
+        for orphan_candidate in slices:
+            if labels_of(orphan_candidate)["kubernetes.io/service-name"] not in map(name_of, services):
+                return f"{name_of(orphan_candidate)} is an orphan"
         for service in services:
-            mine = [each for each in slices if labels_of(each)["kubernetes.io/service-name"] == name_of(service)]
+            mine = [
+                endpoint_slice
+                for endpoint_slice in slices
+                if labels_of(endpoint_slice)["kubernetes.io/service-name"] == name_of(service)
+            ]
             check = self._wrong_selected if service.spec.selector else self._wrong_mirror
             fault = check(service, mine, pods, nodes, endpoints.get(name_of(service)))
             if fault:
@@ -130,19 +137,19 @@ class Endpoints:
         nodes: set[str],
         endpoints: EndpointsObject | None,
     ) -> str:
-        if any(labels_of(each)[_MANAGED_BY] != _OWN for each in slices):
+        if any(labels_of(endpoint_slice)[_MANAGED_BY] != _OWN for endpoint_slice in slices):
             return "there is still a mirror"
         chosen = [pod for pod in pods if service.spec.selector.items() <= labels_of(pod).items()]
-        wanted = Counter(pod.status.podIP for pod in chosen if pod.spec.nodeName in nodes)
-        reported = Counter(each.addresses[0] for found in slices for each in found.endpoints or ())
-        if reported != wanted or not slices:
-            return f"slices tell {reported} instead of {wanted}"
-        ports = {port.port for found in slices for port in found.ports or ()}
-        if wanted and ports != {service.spec.ports[0].targetPort}:
+        expected = Counter(pod.status.podIP for pod in chosen if pod.spec.nodeName in nodes)
+        reported = Counter(endpoint.addresses[0] for owned_slice in slices for endpoint in owned_slice.endpoints or ())
+        if reported != expected or not slices:
+            return f"slices tell {reported} instead of {expected}"
+        ports = {port.port for endpoint_slice in slices for port in endpoint_slice.ports or ()}
+        if expected and ports != {service.spec.ports[0].targetPort}:
             return f"slices tell ports {ports}"
-        wanted = Counter(pod.status.podIP for pod in chosen if pod.metadata.deletionTimestamp is None)
+        expected = Counter(pod.status.podIP for pod in chosen if pod.metadata.deletionTimestamp is None)
         reported = Counter(self._reported(endpoints))
-        return "" if reported == wanted else f"Endpoints tell {reported} instead of {wanted}"
+        return "" if reported == expected else f"Endpoints tell {reported} instead of {expected}"
 
     def _wrong_mirror(
         self,
@@ -153,11 +160,11 @@ class Endpoints:
         endpoints: EndpointsObject | None,
     ) -> str:
         """Return the deviation of mirrored slices; slices from the time with a selector are kept."""
-        mirrors = [each for each in slices if labels_of(each)[_MANAGED_BY] == _MIRROR]
-        reported = Counter(each.addresses[0] for found in mirrors for each in found.endpoints or ())
-        wanted = Counter(self._reported(endpoints))
-        return "" if reported == wanted else f"mirrors tell {reported} instead of {wanted}"
+        mirrors = [endpoint_slice for endpoint_slice in slices if labels_of(endpoint_slice)[_MANAGED_BY] == _MIRROR]
+        reported = Counter(endpoint.addresses[0] for mirror in mirrors for endpoint in mirror.endpoints or ())
+        expected = Counter(self._reported(endpoints))
+        return "" if reported == expected else f"mirrors tell {reported} instead of {expected}"
 
     def _reported(self, endpoints: EndpointsObject | None) -> list[str]:
         subsets = (endpoints.subsets if endpoints is not None else None) or ()
-        return [each.ip for row in subsets for each in [*(row.addresses or ()), *(row.notReadyAddresses or ())]]
+        return [address.ip for row in subsets for address in [*(row.addresses or ()), *(row.notReadyAddresses or ())]]

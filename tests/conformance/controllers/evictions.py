@@ -174,6 +174,6 @@ def _has_taint(node: Node, key: str) -> bool:
 
 def _evicts(node: Node, pod: Pod) -> bool:
     """Report whether the pod is evicted from the node at some time."""
-    tolerated = {each.key for each in pod.spec.tolerations or () if each.tolerationSeconds is None}
+    tolerated = {toleration.key for toleration in pod.spec.tolerations or () if toleration.tolerationSeconds is None}
     keys = {taint.key for taint in (node.spec.taints if node.spec else None) or () if taint.effect == "NoExecute"}
     return None not in tolerated and not keys <= tolerated

@@ -182,8 +182,8 @@ class World:
         return await self.client.list(model, namespace=NAMESPACE)
 
     async def any(self, model: type[T], matches: Callable[[T], bool] = lambda _: True) -> T | None:
-        found = [obj for obj in await self.all(model) if matches(obj)]
-        return self.dice.choice(found) if found else None
+        matching = [obj for obj in await self.all(model) if matches(obj)]
+        return self.dice.choice(matching) if matching else None
 
     async def set_ready(self, pod: Pod, *, ready: bool = True, phase: str = "Running") -> None:
         """Write the status of a Pod as its kubelet."""

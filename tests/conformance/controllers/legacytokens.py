@@ -73,8 +73,8 @@ class Legacytokens:
     async def make(self, world: World, name: str) -> None:
         metadata = {"name": name, "annotations": {"kubernetes.io/service-account.name": "robot"}}
         body = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": TYPE}
-        made = await world.client.create(body, namespace=NAMESPACE)
-        self._tokens[name] = Token(made["metadata"]["uid"], world.clock.now())
+        created = await world.client.create(body, namespace=NAMESPACE)
+        self._tokens[name] = Token(created["metadata"]["uid"], world.clock.now())
         self._see_idle(world)
         if world.dice.random() < 0.7:
             await self.list_it(world, name)
@@ -149,9 +149,9 @@ class Legacytokens:
 
     async def _observe(self, world: World, *, is_strict: bool = True) -> None:
         """Check the cleaner's writes since the last check, and whether they were permitted."""
-        found = {name_of(each): each for each in await world.client.list(Secret, namespace=NAMESPACE)}
+        by_name = {name_of(item): item for item in await world.client.list(Secret, namespace=NAMESPACE)}
         for name, token in list(self._tokens.items()):
-            secret, due, before = found.get(name), token.due(self._tracked), token.invalid
+            secret, due, before = by_name.get(name), token.due(self._tracked), token.invalid
             if secret is None:
                 del self._tokens[name]
             else:

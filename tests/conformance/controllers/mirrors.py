@@ -64,8 +64,8 @@ class Mirrors:
         for _ in range(dice.choice([0, 1, 1, 2, 3])):
             chosen = dice.sample(ADDRESSES, dice.choice([1, 2, 4]))
             at = dice.randrange(len(chosen) + 1)
-            subset = {"addresses": [{"ip": each} for each in chosen[:at]],
-                      "notReadyAddresses": [{"ip": each} for each in chosen[at:]],
+            subset = {"addresses": [{"ip": address} for address in chosen[:at]],
+                      "notReadyAddresses": [{"ip": address} for address in chosen[at:]],
                       "ports": dice.sample(PORTS[1:], 2) if dice.random() < 0.3 else [dice.choice(PORTS)]}  # fmt: skip
             subsets.append({key: rows for key, rows in subset.items() if rows})
         return subsets
@@ -79,9 +79,9 @@ class Mirrors:
         await world.client.create(body, namespace=NAMESPACE)
 
     async def _patch(self, world: World, patch: dict[str, Any]) -> None:
-        found = await world.any(Endpoints)
-        if found is not None:
-            await world.client.patch(Endpoints, name_of(found), patch, namespace=NAMESPACE)
+        endpoints = await world.any(Endpoints)
+        if endpoints is not None:
+            await world.client.patch(Endpoints, name_of(endpoints), patch, namespace=NAMESPACE)
 
     async def change(self, world: World) -> None:
         metadata = {"labels": {"team": world.dice.choice(["x", "y", None])},
@@ -96,51 +96,63 @@ class Mirrors:
         await self._patch(world, {"metadata": {"labels": labels, "annotations": notes}})
 
     async def remove(self, world: World) -> None:
-        found = await world.any(Endpoints)
-        if found is not None:
-            await world.client.delete_object(found)
+        endpoints = await world.any(Endpoints)
+        if endpoints is not None:
+            await world.client.delete_object(endpoints)
 
     async def replace(self, world: World) -> None:
-        found = await world.any(Endpoints)
-        if found is not None:
-            await world.client.delete_object(found)
-            await self._make(world, name_of(found))
+        endpoints = await world.any(Endpoints)
+        if endpoints is not None:
+            await world.client.delete_object(endpoints)
+            await self._make(world, name_of(endpoints))
 
     # Mirrors
 
     async def break_mirror(self, world: World) -> None:
-        found = await world.any(EndpointSlice)
-        if found is not None:
+        endpoint_slice = await world.any(EndpointSlice)
+        if endpoint_slice is not None:
             broken: dict[str, Any] = world.dice.choice([
-                {"endpoints": [{"addresses": ["192.0.2.99" if found.addressType == "IPv4" else "2001:db8::99"]}]},
+                {"endpoints": [{"addresses": ["192.0.2.99" if endpoint_slice.addressType == "IPv4" else "2001:db8::99"]}]},
                 {"ports": [{"port": 99}]},
                 {"metadata": {"labels": {_MANAGED_BY: "user"}}},
                 {"metadata": {"labels": {"team": "broken"}, "annotations": {"note": "broken"}}},
                 {"endpoints": []},
             ])  # fmt: skip
-            await world.client.patch(EndpointSlice, name_of(found), broken, namespace=NAMESPACE)
+            await world.client.patch(EndpointSlice, name_of(endpoint_slice), broken, namespace=NAMESPACE)
 
     async def lose_mirror(self, world: World) -> None:
-        found = await world.any(EndpointSlice)
-        if found is not None:
-            await world.client.delete_object(found)
+        endpoint_slice = await world.any(EndpointSlice)
+        if endpoint_slice is not None:
+            await world.client.delete_object(endpoint_slice)
 
     # What must be so
 
     async def wrong(self, world: World) -> str:
-        services = {name_of(each): each for each in await world.all(Service)}
-        endpoints = {name_of(each): each for each in await world.all(Endpoints)}
-        slices = [each for each in await world.all(EndpointSlice) if labels_of(each).get(_MANAGED_BY) == _MIRROR]
+        services = {name_of(item): item for item in await world.all(Service)}
+        endpoints = {name_of(item): item for item in await world.all(Endpoints)}
+        slices = [
+            endpoint_slice
+            for endpoint_slice in await world.all(EndpointSlice)
+            if labels_of(endpoint_slice).get(_MANAGED_BY) == _MIRROR
+        ]
         for name in sorted(
-            {*services, *endpoints, *(labels_of(each)["kubernetes.io/service-name"] for each in slices)}
+            {
+                *services,
+                *endpoints,
+                *(labels_of(endpoint_slice)["kubernetes.io/service-name"] for endpoint_slice in slices),
+            }
         ):
-            mine = [each for each in slices if labels_of(each)["kubernetes.io/service-name"] == name]
-            found, service = endpoints.get(name), services.get(name)
-            if found is None or service is None or service.spec.selector or _is_marked(found):
+            mine = [
+                endpoint_slice
+                for endpoint_slice in slices
+                if labels_of(endpoint_slice)["kubernetes.io/service-name"] == name
+            ]
+            stored, service = endpoints.get(name), services.get(name)
+            if stored is None or service is None or service.spec.selector or _is_marked(stored):
                 if mine:
-                    return f"{name} is not to be mirrored, and is by {[name_of(each) for each in mine]}"
+                    return f"{name} is not to be mirrored, and is by {[name_of(mirror) for mirror in mine]}"
                 continue
-            fault = _wrong_mirrors(found, mine)
+            fault = _wrong_mirrors(stored, mine)
             if fault:
                 return f"{name}: {fault}"
         return ""
@@ -152,26 +164,30 @@ def _is_marked(endpoints: Endpoints) -> bool:
 
 def _wrong_mirrors(endpoints: Endpoints, slices: list[EndpointSlice]) -> str:
     reported = Counter(
-        (each.addressType, row.addresses[0], bool(row.conditions and row.conditions.ready), port)
-        for each in slices
-        for row in each.endpoints or ()
-        for port in _ports(each)
+        (endpoint_slice.addressType, row.addresses[0], bool(row.conditions and row.conditions.ready), port)
+        for endpoint_slice in slices
+        for row in endpoint_slice.endpoints or ()
+        for port in _ports(endpoint_slice)
     )
-    wanted = Counter(dict.fromkeys(_wanted(endpoints), 1))
-    if reported != wanted:
-        return f"told are {sorted(reported - wanted)} too much and {sorted(wanted - reported)} too little"
-    empty = [name_of(each) for each in slices if not each.endpoints]
+    expected = Counter(dict.fromkeys(_wanted(endpoints), 1))
+    if reported != expected:
+        return f"told are {sorted(reported - expected)} too much and {sorted(expected - reported)} too little"
+    empty = [name_of(endpoint_slice) for endpoint_slice in slices if not endpoint_slice.endpoints]
     if empty:
         return f"{empty} say nothing"
-    for each in slices:
+    for endpoint_slice in slices:
         labels = {
-            key: text for key, text in labels_of(each).items() if not key.startswith(("endpointslice.", "kubernetes."))
+            key: text
+            for key, text in labels_of(endpoint_slice).items()
+            if not key.startswith(("endpointslice.", "kubernetes."))
         }
-        if labels != labels_of(endpoints) or annotations_of(each).get("note") != annotations_of(endpoints).get("note"):
-            return f"{name_of(each)} has labels {labels} and annotations {annotations_of(each)}"
-        owner = controller_of(each)
+        if labels != labels_of(endpoints) or annotations_of(endpoint_slice).get("note") != annotations_of(
+            endpoints
+        ).get("note"):
+            return f"{name_of(endpoint_slice)} has labels {labels} and annotations {annotations_of(endpoint_slice)}"
+        owner = controller_of(endpoint_slice)
         if owner is None or owner.uid != uid_of(endpoints):
-            return f"{name_of(each)} is owned by {owner}"
+            return f"{name_of(endpoint_slice)} is owned by {owner}"
     return ""
 
 
@@ -188,9 +204,9 @@ def _wanted(endpoints: Endpoints) -> list[tuple[Any, ...]]:
 
 
 def _rows(subset: EndpointSubset) -> list[tuple[str, bool]]:
-    rows = [(each.ip, True) for each in subset.addresses or ()]
-    return rows + [(each.ip, False) for each in subset.notReadyAddresses or ()]
+    rows = [(address.ip, True) for address in subset.addresses or ()]
+    return rows + [(not_ready_address.ip, False) for not_ready_address in subset.notReadyAddresses or ()]
 
 
 def _ports(of: Any) -> list[tuple[Any, ...]]:
-    return [(each.name or "", each.port, each.protocol or "TCP", each.appProtocol or "") for each in of.ports or ()]
+    return [(port.name or "", port.port, port.protocol or "TCP", port.appProtocol or "") for port in of.ports or ()]

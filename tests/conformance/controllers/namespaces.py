@@ -25,11 +25,11 @@ class Namespaces:
         await world.dice.choice(edits)(world, world.dice.choice(NAMES))
 
     async def live(self, world: World) -> None:
-        for found in await world.client.list(ConfigMap):
-            held = HOLD in (metadata_field(found, "finalizers") or ())
-            if held and metadata_field(found, "deletionTimestamp") and world.dice.random() < 0.5:
-                patch = {"metadata": {"uid": uid_of(found), "finalizers": None}}
-                await world.client.patch(ConfigMap, name_of(found), patch, namespace=namespace_of(found))
+        for config_map in await world.client.list(ConfigMap):
+            held = HOLD in (metadata_field(config_map, "finalizers") or ())
+            if held and metadata_field(config_map, "deletionTimestamp") and world.dice.random() < 0.5:
+                patch = {"metadata": {"uid": uid_of(config_map), "finalizers": None}}
+                await world.client.patch(ConfigMap, name_of(config_map), patch, namespace=namespace_of(config_map))
 
     async def make(self, world: World, name: str) -> None:
         await world.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -63,18 +63,20 @@ class Namespaces:
                 return f"namespace {name_of(namespace)} is still there: {namespace.status}"
             there.add(name_of(namespace))
         accounts = {
-            namespace_of(each) for each in await world.client.list(ServiceAccount) if name_of(each) == "default"
+            namespace_of(account)
+            for account in await world.client.list(ServiceAccount)
+            if name_of(account) == "default"
         }
         if there - accounts:
             return f"without an account: {there - accounts}"
         everything = [
-            (kind, each) for kind in ("ConfigMap", "Secret") for each in await world.client.list(tree("v1", kind))
+            (kind, obj) for kind in ("ConfigMap", "Secret") for obj in await world.client.list(tree("v1", kind))
         ]
-        lost = {namespace_of(each) for _, each in everything} - there
+        lost = {namespace_of(obj) for _, obj in everything} - there
         if lost:
             return f"objects in namespaces that are gone: {lost}"
         for quota in await world.client.list(ResourceQuota):
-            inside = [kind for kind, each in everything if namespace_of(each) == namespace_of(quota)]
+            inside = [kind for kind, obj in everything if namespace_of(obj) == namespace_of(quota)]
             counts = {"count/configmaps": str(inside.count("ConfigMap")), "secrets": str(inside.count("Secret"))}
             used = quota.status.used if quota.status else None
             if used != counts:

@@ -106,9 +106,11 @@ class Nodelifecycle:
             fault = self._wrong_with(node, evicts=any(status == "True" for status in ready.values()))
             if fault:
                 return f"{name_of(node)}: {fault}"
-        tainted = {name_of(node) for node in nodes for each in node.spec.taints or () if each.key == _USER}
+        tainted = {name_of(node) for node in nodes for taint in node.spec.taints or () if taint.key == _USER}
         for pod in await world.all(Pod):
-            stays = any(each.key == _USER and each.tolerationSeconds is None for each in pod.spec.tolerations)
+            stays = any(
+                toleration.key == _USER and toleration.tolerationSeconds is None for toleration in pod.spec.tolerations
+            )
             if pod.spec.nodeName in tainted and not stays and pod.metadata.deletionTimestamp is None:
                 return f"{name_of(pod)} is still on {pod.spec.nodeName}"
         return ""
@@ -117,24 +119,24 @@ class Nodelifecycle:
         return labels_of(node)["topology.kubernetes.io/zone"]
 
     def _status(self, node: Node) -> str:
-        found = find_condition(node.status.conditions, "Ready")
-        return found.status if found is not None else ""
+        condition = find_condition(node.status.conditions, "Ready")
+        return condition.status if condition is not None else ""
 
     def _wrong_with(self, node: Node, *, evicts: bool) -> str:
         name, status = name_of(node), self._status(node)
         wanted_status = "Unknown" if name in self._silent else self._truth[name]["Ready"]
         if status != wanted_status:
             return f"Ready is {status!r}, not {wanted_status!r}"
-        wanted = set(self._wanted(node, status, evicts=evicts))
-        reported: set[Any] = {(each.key, each.effect) for each in node.spec.taints or () if each.key != _USER}
-        return "" if reported == wanted else f"taints are {reported}, not {wanted}"
+        expected = set(self._wanted(node, status, evicts=evicts))
+        reported: set[Any] = {(taint.key, taint.effect) for taint in node.spec.taints or () if taint.key != _USER}
+        return "" if reported == expected else f"taints are {reported}, not {expected}"
 
     def _wanted(self, node: Node, status: str, *, evicts: bool) -> list[tuple[str, str]]:
-        wanted = [(f"{_KEY}unschedulable", "NoSchedule")] if node.spec.unschedulable else []
+        expected = [(f"{_KEY}unschedulable", "NoSchedule")] if node.spec.unschedulable else []
         if name_of(node) not in self._silent:
             truth = self._truth[name_of(node)]
-            wanted += [(key, "NoSchedule") for type_, key in _PRESSURE_KEYS.items() if truth[type_] == "True"]
+            expected += [(key, "NoSchedule") for type_, key in _PRESSURE_KEYS.items() if truth[type_] == "True"]
         if status != "True":
             key = f"{_KEY}{'not-ready' if status == 'False' else 'unreachable'}"
-            wanted += [(key, "NoSchedule")] + ([(key, "NoExecute")] if evicts else [])
-        return wanted
+            expected += [(key, "NoSchedule")] + ([(key, "NoExecute")] if evicts else [])
+        return expected

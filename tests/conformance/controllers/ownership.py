@@ -41,10 +41,10 @@ class Ownership:
         ]
 
     async def some_reference(self, world: World) -> dict[str, Any] | None:
-        found = await self.objects(world)
-        if not found:
+        objects = await self.objects(world)
+        if not objects:
             return None
-        kind, obj = world.dice.choice(found)
+        kind, obj = world.dice.choice(objects)
         uid = uid_of(obj) if world.dice.random() < 0.9 else "11111111-2222-4333-8444-555555555555"
         block = world.dice.random() < 0.5
         return {"apiVersion": "v1", "kind": kind, "name": name_of(obj), "uid": uid, "blockOwnerDeletion": block}
@@ -53,38 +53,40 @@ class Ownership:
         kind = world.dice.choice(list(KINDS))
         metadata: dict[str, Any] = {"name": f"x{world.dice.randrange(6)}", "namespace": NAMESPACE}
         references = [await self.some_reference(world) for _ in range(world.dice.choice([0, 1, 1, 2]))]
-        metadata["ownerReferences"] = list({each["uid"]: each for each in references if each}.values())
+        metadata["ownerReferences"] = list(
+            {reference["uid"]: reference for reference in references if reference}.values()
+        )
         await world.client.create({"apiVersion": "v1", "kind": kind, "metadata": metadata})
 
     async def remove(self, world: World) -> None:
-        found = await self.objects(world)
-        if found:
-            kind, obj = world.dice.choice(found)
+        objects = await self.objects(world)
+        if objects:
+            kind, obj = world.dice.choice(objects)
             policy: Any = world.dice.choice(["Background", "Foreground", "Orphan"])
             await world.client.delete(tree("v1", kind), name_of(obj), namespace=NAMESPACE, propagation_policy=policy)
 
     async def refer(self, world: World) -> None:
         """Add an owner, or remove all."""
-        found = await self.objects(world)
+        objects = await self.objects(world)
         reference = await self.some_reference(world)
-        if found and reference:
-            kind, obj = world.dice.choice(found)
+        if objects and reference:
+            kind, obj = world.dice.choice(objects)
             owners = [] if world.dice.random() < 0.3 else [*owners_of(obj)]
             rows = {owner.uid: owner.tree() for owner in owners} | {reference["uid"]: reference}
             patch = {"metadata": {"uid": uid_of(obj), "ownerReferences": list(rows.values())}}
             await world.client.patch(tree("v1", kind), name_of(obj), patch, namespace=NAMESPACE)
 
     async def hold(self, world: World) -> None:
-        found = await self.objects(world)
-        if found:
-            kind, obj = world.dice.choice(found)
+        objects = await self.objects(world)
+        if objects:
+            kind, obj = world.dice.choice(objects)
             patch = {"metadata": {"uid": uid_of(obj), "finalizers": [*(metadata_field(obj, "finalizers") or ()), HOLD]}}
             await world.client.patch(tree("v1", kind), name_of(obj), patch, namespace=NAMESPACE)
 
     async def wrong(self, world: World) -> str:
-        found = await self.objects(world)
-        living = {uid_of(obj) for _, obj in found}
-        for kind, obj in found:
+        objects = await self.objects(world)
+        living = {uid_of(obj) for _, obj in objects}
+        for kind, obj in objects:
             what = f"{kind} {name_of(obj)}"
             if metadata_field(obj, "deletionTimestamp"):
                 return f"{what} is still being deleted: {metadata_field(obj, 'finalizers')}"

@@ -60,16 +60,20 @@ class Policies:
         }
 
     async def make(self, world: World, name: str) -> None:
-        made = {"apiVersion": API, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}}
-        await world.client.create({**made, "spec": self._spec(world)})
+        validating_admission_policy = {
+            "apiVersion": API,
+            "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": name},
+        }
+        await world.client.create({**validating_admission_policy, "spec": self._spec(world)})
 
     async def change(self, world: World, name: str) -> None:
         await world.client.patch(POLICIES, name, {"spec": self._spec(world)})
 
     async def forget(self, world: World, name: str) -> None:
         """Clear the status."""
-        found = await world.client.get(POLICIES, name)
-        await world.client.update_status({**found, "status": {}})
+        policy = await world.client.get(POLICIES, name)
+        await world.client.update_status({**policy, "status": {}})
 
     async def remove(self, world: World, name: str) -> None:
         await world.client.delete(POLICIES, name)
@@ -79,17 +83,19 @@ class Policies:
             name, status = policy["metadata"]["name"], policy.get("status") or {}
             if status.get("observedGeneration") != policy["metadata"]["generation"]:
                 return f"{name}: generation {policy['metadata']['generation']} was not looked at: {status}"
-            found = (status.get("typeChecking") or {}).get("expressionWarnings") or []
-            reported, wanted = [each["fieldRef"] for each in found], _faults(policy["spec"])
-            if sorted(reported) != sorted(wanted):
-                return f"{name}: warnings about {reported} instead of {wanted}: {found}, {policy['spec']}"
+            expression_warnings = (status.get("typeChecking") or {}).get("expressionWarnings") or []
+            reported, expected = [warning["fieldRef"] for warning in expression_warnings], _faults(policy["spec"])
+            if sorted(reported) != sorted(expected):
+                return (
+                    f"{name}: warnings about {reported} instead of {expected}: {expression_warnings}, {policy['spec']}"
+                )
         return ""
 
 
 def _faults(spec: dict[str, Any]) -> list[str]:
-    known = dict(MATCHED)
+    accepted = dict(MATCHED)
     rules = spec["matchConstraints"]["resourceRules"]
     named = [(rule["apiGroups"][0], rule["apiVersions"][0], rule["resources"][0]) for rule in rules]
-    kinds = {kind for names in named for kind in known[names]}
-    expressions = [each["expression"] for each in spec["validations"]]
-    return [f"spec.validations[{at}].expression" for at, each in enumerate(expressions) if EXPRESSIONS[each] & kinds]
+    kinds = {kind for names in named for kind in accepted[names]}
+    expressions = [validation["expression"] for validation in spec["validations"]]
+    return [f"spec.validations[{at}].expression" for at, text in enumerate(expressions) if EXPRESSIONS[text] & kinds]

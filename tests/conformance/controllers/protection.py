@@ -64,8 +64,8 @@ class Protection:
         """Check that no object was deleted while in use."""
         claims, volumes = await world.all(PersistentVolumeClaim), await world.client.list(PersistentVolume)
         classes, pods = await world.client.list(VolumeAttributesClass), await world.all(Pod)
-        users = {uid_of(each) for each in [*claims, *volumes, *(pod for pod in pods if node_of(pod))]}
-        there = {uid_of(each) for each in [*claims, *volumes, *classes]}
+        users = {uid_of(user) for user in [*claims, *volumes, *(pod for pod in pods if node_of(pod))]}
+        there = {uid_of(existing) for existing in [*claims, *volumes, *classes]}
         self._lost |= {name for uid, (name, of) in self._used.items() if uid not in there and of & users}
         self._used = {uid: (name, of & users) for uid, (name, of) in self._used.items() if uid in there and of & users}
         for claim in claims:
@@ -73,15 +73,18 @@ class Protection:
         for volume in volumes:
             held_by = [claim for claim in claims if volume.spec.claimRef.uid == uid_of(claim)]
             self._note(volume, held_by if volume.status.phase == "Bound" else [])
-        for found in classes:
-            if has_finalizer(found, _CLASS_FINALIZER):
-                self._note(found, [each for each in [*claims, *volumes] if name_of(found) in _classes_of(each)])
+        for attributes_class in classes:
+            if has_finalizer(attributes_class, _CLASS_FINALIZER):
+                self._note(
+                    attributes_class,
+                    [user for user in [*claims, *volumes] if name_of(attributes_class) in _classes_of(user)],
+                )
 
     def _note(self, used: Any, users: list[Any]) -> None:
         """Record the users of an object; users from after its deletion do not count."""
         if users and not metadata_field(used, "deletionTimestamp"):
-            _, known = self._used.setdefault(uid_of(used), (name_of(used), set()))
-            known.update(map(uid_of, users))
+            _, classes = self._used.setdefault(uid_of(used), (name_of(used), set()))
+            classes.update(map(uid_of, users))
 
     # Classes, claims and volumes
 
@@ -100,8 +103,8 @@ class Protection:
                                   "volumeAttributesClassName": of}  # fmt: skip
         spec = {**common, "volumeName": f"v{number}", "resources": {"requests": {"storage": "1Gi"}}}
         claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": f"c{number}"}, "spec": spec}
-        made = await world.client.create(claim, namespace=NAMESPACE)
-        reference = {"namespace": NAMESPACE, "name": f"c{number}", "uid": uid_of(made)}
+        created = await world.client.create(claim, namespace=NAMESPACE)
+        reference = {"namespace": NAMESPACE, "name": f"c{number}", "uid": uid_of(created)}
         spec = {**common, "capacity": {"storage": "1Gi"}, "claimRef": reference,
                 "csi": {"driver": "d.example.com", "volumeHandle": f"h{number}"}}  # fmt: skip
         volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": f"v{number}"}, "spec": spec}
@@ -148,7 +151,7 @@ class Protection:
 
     async def make_pod(self, world: World) -> None:
         chosen = world.dice.sample(range(COUNT), world.dice.choice([1, 2]))
-        volumes = [{"name": f"v{each}", "persistentVolumeClaim": {"claimName": f"c{each}"}} for each in chosen]
+        volumes = [{"name": f"v{number}", "persistentVolumeClaim": {"claimName": f"c{number}"}} for number in chosen]
         spec: dict[str, Any] = {"containers": [{"name": "c", "image": "i"}], "volumes": volumes}
         spec |= {"nodeName": "n"} if world.dice.random() < 0.5 else {}
         metadata = {"name": f"p{world.dice.randrange(PODS)}"}
@@ -187,7 +190,7 @@ class Protection:
                 return f"{name_of(obj)} is not protected"
             if metadata_field(obj, "deletionTimestamp") and not await self._is_used(world, obj):
                 return f"{name_of(obj)} is still there, and nobody uses it"
-        reported = {(each.involvedObject.uid, each.reason) for each in await world.all(Event)}
+        reported = {(event.involvedObject.uid, event.reason) for event in await world.all(Event)}
         for claim in claims:
             if (
                 _wants_more(claim)
@@ -203,11 +206,11 @@ class Protection:
         if isinstance(obj, PersistentVolume):
             return bool(obj.status.phase == "Bound")
         users = [*await world.all(PersistentVolumeClaim), *await world.client.list(PersistentVolume)]
-        return any(name_of(obj) in _classes_of(each) for each in users)
+        return any(name_of(obj) in _classes_of(user) for user in users)
 
 
 def _claims_of(pod: Pod) -> set[str]:
-    claims = [each.persistentVolumeClaim for each in pod.spec.volumes or ()]
+    claims = [volume.persistentVolumeClaim for volume in pod.spec.volumes or ()]
     return {claim.claimName for claim in claims if claim is not None}
 
 
@@ -222,4 +225,6 @@ def _wants_more(claim: PersistentVolumeClaim) -> bool:
 
 
 def _is_bound(claim: PersistentVolumeClaim, volumes: list[PersistentVolume]) -> bool:
-    return any(name_of(each) == claim.spec.volumeName and each.spec.claimRef.uid == uid_of(claim) for each in volumes)
+    return any(
+        name_of(volume) == claim.spec.volumeName and volume.spec.claimRef.uid == uid_of(claim) for volume in volumes
+    )

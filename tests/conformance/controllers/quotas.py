@@ -83,20 +83,20 @@ class Quotas:
         await self._make(world, QUOTAS, f"q{world.dice.randrange(4)}", spec)
 
     async def change_quota(self, world: World) -> None:
-        found = await self._any(world, QUOTAS)
-        if found is not None and not {"scopes", "scopeSelector"} & found["spec"].keys():
-            await world.client.update({**found, "spec": {"hard": self._hard(world)}})
+        quota = await self._any(world, QUOTAS)
+        if quota is not None and not {"scopes", "scopeSelector"} & quota["spec"].keys():
+            await world.client.update({**quota, "spec": {"hard": self._hard(world)}})
 
     async def remove_quota(self, world: World) -> None:
         await self._delete(world, QUOTAS)
 
     async def lie(self, world: World) -> None:
         """Write a wrong status."""
-        found = await self._any(world, QUOTAS)
-        if found is not None:
-            status = found.get("status") or {}
+        quota = await self._any(world, QUOTAS)
+        if quota is not None:
+            status = quota.get("status") or {}
             used = {name: world.dice.choice(["0", "7"]) for name in status.get("hard") or ()}
-            await world.client.update_status({**found, "status": world.dice.choice([{}, {**status, "used": used}])})
+            await world.client.update_status({**quota, "status": world.dice.choice([{}, {**status, "used": used}])})
 
     # What is counted
 
@@ -121,20 +121,20 @@ class Quotas:
         await self._make(world, PODS, "", spec, labels={"stuck": dice.choice(["yes", "no"])})
 
     async def finish_pod(self, world: World) -> None:
-        found = await self._any(world, PODS)
-        if found is not None:
+        pod = await self._any(world, PODS)
+        if pod is not None:
             status = {"status": {"phase": world.dice.choice(["Succeeded", "Failed"])}}
-            await world.client.patch(PODS, found["metadata"]["name"], status, namespace=NAMESPACE, subresource="status")
+            await world.client.patch(PODS, pod["metadata"]["name"], status, namespace=NAMESPACE, subresource="status")
 
     async def make_service(self, world: World) -> None:
         ports = [{"name": f"p{port}", "port": port} for port in world.dice.choice([[80], [80, 81]])]
         await self._make(world, SERVICES, "", {"ports": ports, "type": world.dice.choice(TYPES)})
 
     async def change_service(self, world: World) -> None:
-        found = await self._any(world, SERVICES)
-        if found is not None:
+        service = await self._any(world, SERVICES)
+        if service is not None:
             change = {"spec": {"type": world.dice.choice(TYPES)}}
-            await world.client.patch(SERVICES, found["metadata"]["name"], change, namespace=NAMESPACE)
+            await world.client.patch(SERVICES, service["metadata"]["name"], change, namespace=NAMESPACE)
 
     async def make_claim(self, world: World) -> None:
         size = {"requests": {"storage": world.dice.choice(["1Gi", "2Gi"])}}
@@ -167,13 +167,13 @@ class Quotas:
         await world.client.create({**body, "spec": spec} if spec is not None else body, namespace=NAMESPACE)
 
     async def _any(self, world: World, what: Any) -> dict[str, Any] | None:
-        found = await world.client.list(what, namespace=NAMESPACE)
-        return world.dice.choice(found) if found else None
+        objects = await world.client.list(what, namespace=NAMESPACE)
+        return world.dice.choice(objects) if objects else None
 
     async def _delete(self, world: World, what: Any) -> None:
-        found = await self._any(world, what)
-        if found is not None:
-            await world.client.delete_object(found)
+        obj = await self._any(world, what)
+        if obj is not None:
+            await world.client.delete_object(obj)
 
     # What must be
 
@@ -190,9 +190,9 @@ class Quotas:
             # Resources that are not served cannot be counted.
             names = [name for name in spec["hard"] if definitions or "widgets" not in name]
             reported = {name: parse(status["used"][name]) for name in names if name in status["used"]}
-            wanted = [_used(spec, names, pods, others, at) for at in (now, now - JUST_NOW)]
-            if reported not in wanted:
-                return f"{quota['metadata']['name']} ({spec}) says {status['used']}, not {wanted[0]}"
+            acceptable = [_used(spec, names, pods, others, at) for at in (now, now - JUST_NOW)]
+            if reported not in acceptable:
+                return f"{quota['metadata']['name']} ({spec}) says {status['used']}, not {acceptable[0]}"
         return ""
 
 
@@ -212,7 +212,9 @@ def _is_in_scope(spec: dict[str, Any], pod: dict[str, Any]) -> bool:
         "PriorityClass": pod.get("priorityClassName") == "high",
     }  # fmt: skip
     selected = (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
-    return all(holds[name] for name in [*spec.get("scopes", ()), *(each["scopeName"] for each in selected)])
+    return all(
+        holds[name] for name in [*spec.get("scopes", ()), *(requirement["scopeName"] for requirement in selected)]
+    )
 
 
 def _taken_by_pod(pod: dict[str, Any], now: datetime) -> Counter[str]:

@@ -39,8 +39,8 @@ class Ranges:
 
     async def live(self, world: World) -> None:
         """Check that no two Nodes share a CIDR."""
-        given = Counter(cidr for node in await world.client.list(Node) for cidr in node.spec.podCIDRs or ())
-        self._shared |= {cidr for cidr, count in given.items() if count > 1}
+        cidr_counts = Counter(cidr for node in await world.client.list(Node) for cidr in node.spec.podCIDRs or ())
+        self._shared |= {cidr for cidr, count in cidr_counts.items() if count > 1}
 
     async def make_some(self, world: World) -> None:
         for _ in range(world.dice.choice([5, 20, 50])):
@@ -64,8 +64,8 @@ class Ranges:
         return {"podCIDR": cidrs[0], "podCIDRs": cidrs}
 
     async def _some(self, world: World, count: int) -> list[str]:
-        found = [name_of(node) for node in await world.client.list(Node)]
-        return world.dice.sample(found, min(count, len(found)))
+        names = [name_of(node) for node in await world.client.list(Node)]
+        return world.dice.sample(names, min(count, len(names)))
 
     async def remove_some(self, world: World) -> None:
         for name in await self._some(world, world.dice.choice([5, 15, 40])):
@@ -100,14 +100,14 @@ class Ranges:
         return self._wrong_ranges(nodes) or self._wrong_ttl(nodes)
 
     def _wrong_ranges(self, nodes: list[Node]) -> str:
-        first, clusters = 0, [ip_network(each) for each in CLUSTER]
+        first, clusters = 0, [ip_network(cidr) for cidr in CLUSTER]
         waiting = [name_of(node) for node in nodes if not node.spec.podCIDRs]
         for node in nodes:
-            found = [ip_network(each) for each in node.spec.podCIDRs or ()]
-            if not found or str(found[0]).startswith("192.168."):
+            ranges = [ip_network(cidr) for cidr in node.spec.podCIDRs or ()]
+            if not ranges or str(ranges[0]).startswith("192.168."):
                 continue
-            are_inside = len(found) == 2 and all(map(_contains, clusters, found))
-            if not are_inside or _contains(ip_network(SERVICES), found[0]) or node.spec.podCIDR != str(found[0]):
+            are_inside = len(ranges) == 2 and all(map(_contains, clusters, ranges))
+            if not are_inside or _contains(ip_network(SERVICES), ranges[0]) or node.spec.podCIDR != str(ranges[0]):
                 return f"{name_of(node)} has {node.spec.podCIDRs}, first of all {node.spec.podCIDR}"
             first += 1
         return f"{waiting} wait for ranges, and {RANGES - first} are free" if waiting and first < RANGES else ""

@@ -101,17 +101,17 @@ class Replication:
             fault = self._wrong_with(owner, pods)
             if fault:
                 return f"{type(owner).__name__} {name_of(owner)}: {fault}"
-        known = {uid_of(owner) for owner in owners}
-        lost = [name_of(pod) for pod in pods if (who := controller_of(pod)) is not None and who.uid not in known]
+        owner_uids = {uid_of(owner) for owner in owners}
+        lost = [name_of(pod) for pod in pods if (who := controller_of(pod)) is not None and who.uid not in owner_uids]
         return f"pods of owners that are gone: {lost}" if lost else ""
 
     def _wrong_with(self, owner: Any, pods: list[Pod]) -> str:
-        app, wanted = name_of(owner), owner.spec.replicas
+        app, expected = name_of(owner), owner.spec.replicas
         mine = pods_of(pods, owner)
         if owner.metadata.deletionTimestamp is not None:
             return "it is still there"
-        if len(mine) != wanted:
-            return f"{len(mine)} pods instead of {wanted}"
+        if len(mine) != expected:
+            return f"{len(mine)} pods instead of {expected}"
         strangers = [name_of(pod) for pod in mine if labels_of(pod).get("app") != app]
         orphans = [name_of(pod) for pod in pods if controller_of(pod) is None and labels_of(pod).get("app") == app]
         if strangers or orphans:
@@ -123,6 +123,6 @@ class Replication:
             status.availableReplicas or 0,
             status.observedGeneration,
         )
-        if reported != (wanted, wanted, wanted, owner.metadata.generation) or status.conditions:
+        if reported != (expected, expected, expected, owner.metadata.generation) or status.conditions:
             return f"its status says {status} of {Counter(pod.status.phase for pod in mine)}"
         return ""

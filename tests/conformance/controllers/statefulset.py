@@ -121,24 +121,25 @@ class Statefulset:
     ) -> str:
         if sts.metadata.deletionTimestamp is not None:
             return "it is still there"
-        wanted = sorted(identity.pod_name(sts, ordinal) for ordinal in identity.ordinals(sts))
-        if sorted(map(name_of, pods)) != wanted or not all(map(is_active, pods)):
-            return f"pods {sorted(map(name_of, pods))} instead of {wanted}"
+        expected = sorted(identity.pod_name(sts, ordinal) for ordinal in identity.ordinals(sts))
+        if sorted(map(name_of, pods)) != expected or not all(map(is_active, pods)):
+            return f"pods {sorted(map(name_of, pods))} instead of {expected}"
         present = [revision for revision in revisions if revision.data == template_data(sts.spec.template)]
         if not present or len(revisions) > HISTORY + 2:
-            return f"revisions {[(name_of(each), each.revision) for each in revisions]}"
+            return f"revisions {[(name_of(present_revision), present_revision.revision) for present_revision in revisions]}"
         new = max(present, key=lambda revision: revision.revision)
         old = [name_of(pod) for pod in pods if labels_of(pod).get("v") != labels_of(sts.spec.template).get("v")]
         spoiled = [name_of(pod) for pod in pods if not identity.has_identity(pod)]
         if old or spoiled:
             return f"old pods {old}, spoiled pods {spoiled}"
-        status, count = sts.status, len(wanted)
+        status, count = sts.status, len(expected)
         reported = [status.replicas, status.readyReplicas, status.availableReplicas, status.currentReplicas,
                 status.updatedReplicas]  # fmt: skip
         revision = name_of(new)
-        if [each or 0 for each in reported] != [count] * 5 or {status.currentRevision, status.updateRevision} != {
-            revision
-        }:
+        if [count_reported or 0 for count_reported in reported] != [count] * 5 or {
+            status.currentRevision,
+            status.updateRevision,
+        } != {revision}:
             return f"its status says {status}, the revision is {revision}"
         return ""
 

@@ -80,14 +80,14 @@ class Storageversions:
 
     async def _publish(self, world: World, resource: str, server: str) -> None:
         """Update the server's entry and the common version, as API servers do."""
-        found = await world.client.list(VERSIONS, field_selector=f"metadata.name={resource}")
+        versions = await world.client.list(VERSIONS, field_selector=f"metadata.name={resource}")
         body = {"apiVersion": API, "kind": "StorageVersion", "metadata": {"name": resource}, "spec": {}}
-        obj = found[0] if found else await world.client.create(body)
+        obj = versions[0] if versions else await world.client.create(body)
         version = world.dice.choice(["v1", "v1", "v2"])
-        others = [each for each in _entries(obj) if each["apiServerID"] != server]
+        others = [entry for entry in _entries(obj) if entry["apiServerID"] != server]
         entries = [*others, {"apiServerID": server, "encodingVersion": version, "decodableVersions": ["v1", "v2"]}]
         status: dict[str, Any] = {"storageVersions": entries}
-        if len(common := {each["encodingVersion"] for each in entries}) == 1:
+        if len(common := {entry["encodingVersion"] for entry in entries}) == 1:
             status["commonEncodingVersion"] = common.pop()
         written = await world.client.update_status({**obj, "status": status})
         if written["metadata"]["resourceVersion"] == obj["metadata"]["resourceVersion"]:
@@ -98,19 +98,19 @@ class Storageversions:
 
     async def wrong(self, world: World) -> str:
         leases = {
-            name_of(each) for each in await world.client.list(Lease, namespace="kube-system", label_selector=LABEL)
+            name_of(lease) for lease in await world.client.list(Lease, namespace="kube-system", label_selector=LABEL)
         }
         stored: dict[tuple[str, str], str] = {}
         for obj in await world.client.list(VERSIONS):
             resource, entries = obj["metadata"]["name"], _entries(obj)
-            servers = [each["apiServerID"] for each in entries]
+            servers = [entry["apiServerID"] for entry in entries]
             if not leases.issuperset(servers) or not servers or len(servers) != len(set(servers)):
                 return f"{resource} is stored by {servers}, there are {sorted(leases)}"
-            versions = {each["encodingVersion"] for each in entries}
+            versions = {entry["encodingVersion"] for entry in entries}
             common = obj["status"].get("commonEncodingVersion")
             if common != (versions.pop() if len(versions) == 1 else None):
                 return f"{resource} is said to be stored in {common}: {entries}"
-            stored |= {(resource, each["apiServerID"]): each["encodingVersion"] for each in entries}
+            stored |= {(resource, entry["apiServerID"]): entry["encodingVersion"] for entry in entries}
         return "" if self._reported.items() <= stored.items() else f"stored are {stored}, told was {self._reported}"
 
 

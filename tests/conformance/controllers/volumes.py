@@ -61,14 +61,14 @@ class Volumes:
         await world.client.create(claim)
 
     async def remove_claim(self, world: World) -> None:
-        found = await world.any(PersistentVolumeClaim)
-        if found is not None:
-            await world.client.delete(PersistentVolumeClaim, name_of(found), namespace=NAMESPACE)
+        claim = await world.any(PersistentVolumeClaim)
+        if claim is not None:
+            await world.client.delete(PersistentVolumeClaim, name_of(claim), namespace=NAMESPACE)
 
     async def remove_volume(self, world: World) -> None:
-        found = await world.client.list(PersistentVolume)
-        if found:
-            await world.client.delete(PersistentVolume, name_of(world.dice.choice(found)))
+        volumes = await world.client.list(PersistentVolume)
+        if volumes:
+            await world.client.delete(PersistentVolume, name_of(world.dice.choice(volumes)))
 
     async def free(self, world: World) -> None:
         """Remove ``claimRef``, as an administrator does."""

@@ -73,11 +73,11 @@ class FaultyCluster(World):
 
     async def until(self, wrong: Any, seconds: float, *, step_seconds: float = 0.5) -> float:
         """Let time pass until ``wrong`` returns nothing; return the seconds. Raise AssertionError after so many seconds."""
-        begun = self.clock.monotonic()
+        started_at = self.clock.monotonic()
         while text := await wrong():
-            assert self.clock.monotonic() < begun + seconds, f"after {seconds:.0f} s: {text}"
+            assert self.clock.monotonic() < started_at + seconds, f"after {seconds:.0f} s: {text}"
             await self.advance(step_seconds)
-        return self.clock.monotonic() - begun
+        return self.clock.monotonic() - started_at
 
 
 def _add_scheduler(manager: Manager, context: ControllerContext) -> None:

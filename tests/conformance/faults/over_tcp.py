@@ -106,8 +106,8 @@ async def play(seed: int, folder: Path, *, ambiguous: bool) -> dict[str, float]:
 
 
 async def _until(wrong: Callable[[], Any], seconds: float) -> float:
-    begun = time.monotonic()
+    started_at = time.monotonic()
     while text := await wrong():
-        assert time.monotonic() < begun + seconds, f"after {seconds:.0f} s: {text}"
+        assert time.monotonic() < started_at + seconds, f"after {seconds:.0f} s: {text}"
         await RealClock().sleep(_POLL_SECONDS)
-    return time.monotonic() - begun
+    return time.monotonic() - started_at

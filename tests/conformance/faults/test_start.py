@@ -82,4 +82,4 @@ async def test_component_starts_when_the_first_attempt_of_each_request_is_cut(na
 
 def is_node_ready(node: Any) -> bool:
     conditions = node["status"].get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)

@@ -101,7 +101,7 @@ class RolloutLimits:
         ready = sum(is_ready(pod) for pod in active)
         if ready < REPLICAS - MAX_UNAVAILABLE:
             self.violations.add(f"{ready} pods are ready, at least {REPLICAS - MAX_UNAVAILABLE} must be")
-        size = sum(each["spec"]["replicas"] for each in self._objects["ReplicaSet"].values())
+        size = sum(replica_set["spec"]["replicas"] for replica_set in self._objects["ReplicaSet"].values())
         if size > REPLICAS + MAX_SURGE:
             self.violations.add(f"ReplicaSets have {size} replicas, at most {REPLICAS + MAX_SURGE} are allowed")
 
@@ -109,7 +109,7 @@ class RolloutLimits:
 def is_ready(pod: Tree) -> bool:
     """Return whether the condition ``Ready`` is true."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+    return any(condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions)
 
 
 class Workloads:
@@ -120,8 +120,8 @@ class Workloads:
 
     async def create(self) -> None:
         """Create everything but the Job."""
-        for made in (deployment("web", REPLICAS), deployment("removed", 10), stateful_set("db")):
-            await self._client.create(made)
+        for workload in (deployment("web", REPLICAS), deployment("removed", 10), stateful_set("db")):
+            await self._client.create(workload)
 
     async def roll_out(self) -> None:
         """Change the templates, start the Job and delete the other Deployment."""
@@ -140,7 +140,7 @@ class Workloads:
         faults = [*await self._sets_behind(AFTER)]
         batch = await self._client.get(JOBS, "batch", namespace=NAMESPACE)
         status = batch.get("status") or {}
-        complete = [each for each in status.get("conditions") or () if each["type"] == "Complete"]
+        complete = [condition for condition in status.get("conditions") or () if condition["type"] == "Complete"]
         if not complete or status.get("succeeded", 0) < COMPLETIONS or status.get("active"):
             faults.append(f"job: {status}")
         pods = await self._client.list(PODS, namespace=NAMESPACE)
@@ -152,22 +152,22 @@ class Workloads:
         pods = await self._client.list(PODS, namespace=NAMESPACE)
         web = await self._client.get(DEPLOYMENTS, "web", namespace=NAMESPACE)
         database = await self._client.get(STATEFULSETS, "db", namespace=NAMESPACE)
-        found = [f"deployment: {key}" for key in _behind(web, "updatedReplicas", "availableReplicas")]
-        found += [f"statefulset: {key}" for key in _behind(database, "updatedReplicas", "readyReplicas")]
+        behind = [f"deployment: {key}" for key in _behind(web, "updatedReplicas", "availableReplicas")]
+        behind += [f"statefulset: {key}" for key in _behind(database, "updatedReplicas", "readyReplicas")]
         for app, count in (("web", REPLICAS), ("db", MEMBERS)):
             good = [pod for pod in pods if _is_good(pod, app, image)]
             others = [name_of(pod) for pod in pods if pod["metadata"]["labels"]["app"] == app and pod not in good]
             if len(good) != count or others:
-                found.append(f"{app}: {len(good)} pods are ready, {others} are not")
-        return iter(found)
+                behind.append(f"{app}: {len(good)} pods are ready, {others} are not")
+        return iter(behind)
 
 
 def _behind(owner: Tree, *counts: str) -> list[str]:
     status = owner.get("status") or {}
-    found = [f"{key} is {status.get(key)}" for key in counts if status.get(key) != owner["spec"]["replicas"]]
+    behind = [f"{key} is {status.get(key)}" for key in counts if status.get(key) != owner["spec"]["replicas"]]
     if status.get("observedGeneration") != owner["metadata"]["generation"]:
-        found.append("the status is of an earlier generation")
-    return found
+        behind.append("the status is of an earlier generation")
+    return behind
 
 
 def _is_good(pod: Tree, app: str, image: str) -> bool:

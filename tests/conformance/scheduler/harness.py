@@ -228,7 +228,9 @@ class Scenario:
 def _overcommitted(info: Any) -> str:
     if len(info.pods) > info.pods_max:
         return f"{len(info.pods)} pods, and room for {info.pods_max}"
-    over = [name for name, wanted in info.requested.items() if wanted > info.allocatable.get(name, 0) and name != _GPU]
+    over = [
+        name for name, requested in info.requested.items() if requested > info.allocatable.get(name, 0) and name != _GPU
+    ]
     apps = Counter(pod.labels["app"] for pod in info.pods.values())
     alone = [pod.name for pod in info.pods.values() if pod.anti_affinity and apps[pod.labels["app"]] > 1]
     return f"more {over} than it has" if over else f"{alone} not alone" if alone else ""

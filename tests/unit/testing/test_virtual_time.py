@@ -86,7 +86,7 @@ async def test_heartbeats_of_a_quiet_day_are_few_and_the_last_one_is_recent():
         for node in ("node-0", "node-1"):
             assert cluster.clock.now() - await renewed(cluster, node) < timedelta(seconds=40)
             conditions = (await cluster.client().get(NODES, node))["status"]["conditions"]
-            assert {each["status"] for each in conditions if each["type"] == "Ready"} == {"True"}
+            assert {condition["status"] for condition in conditions if condition["type"] == "Ready"} == {"True"}
 
 
 async def test_heartbeats_are_all_sent_when_another_client_watches_them():
@@ -111,8 +111,8 @@ async def test_node_that_is_cut_off_becomes_unknown_although_nothing_else_happen
         await cluster.clock.advance(hours=2)
         cluster.faults.partition("nodes")
         await cluster.clock.advance(hours=2)
-        ready = [each for each in (await cluster.client().get(NODES, "node-0"))["status"]["conditions"]
-                 if each["type"] == "Ready"]  # fmt: skip
+        ready = [condition for condition in (await cluster.client().get(NODES, "node-0"))["status"]["conditions"]
+                 if condition["type"] == "Ready"]  # fmt: skip
         assert ready[0]["status"] == "Unknown"
         changed = datetime.fromisoformat(ready[0]["lastTransitionTime"])
         assert cluster.clock.now() - changed > timedelta(hours=1, minutes=58)
@@ -125,7 +125,7 @@ async def test_failed_node_becomes_unknown_within_the_grace_period_of_a_long_adv
         await cluster.nodes.fail("node-0")
         await cluster.clock.advance(hours=5)
         conditions = (await cluster.client().get(NODES, "node-0"))["status"]["conditions"]
-        (ready,) = (each for each in conditions if each["type"] == "Ready")
+        (ready,) = (condition for condition in conditions if condition["type"] == "Ready")
         assert ready["status"] == "Unknown"
         assert datetime.fromisoformat(ready["lastTransitionTime"]) - failed_at <= timedelta(seconds=51)
 
