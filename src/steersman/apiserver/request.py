@@ -127,9 +127,9 @@ class UserInfo:
         uid: str = "",
         extra: dict[str, tuple[str, ...]] | None = None,
     ) -> None:
-        self.name: Final = name
-        self.groups: Final = groups
-        self.uid: Final = uid
+        self.name: Final[str] = name
+        self.groups: Final[tuple[str, ...]] = groups
+        self.uid: Final[str] = uid
         self.extra: Final[dict[str, tuple[str, ...]]] = {} if extra is None else extra
 
     def _values(self) -> tuple[object, ...]:
@@ -194,7 +194,7 @@ class RequestInfo:
         self.version: Final = version
         self.namespace: Final = namespace
         self.resource: Final = resource
-        self.name: Final = name
+        self.name: Final[str] = name
         self.subresource: Final = subresource
         #: Path after the subresource (``proxy/a/b`` → ``("a", "b")``).
         self.parts: Final = parts
