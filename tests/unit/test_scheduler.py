@@ -214,7 +214,7 @@ def test_failed_binding_releases_assumed_resources() -> None:
     assert again.queued is placed.queued
 
 
-@pytest.mark.parametrize("phase", ["Succeeded", "UnschedulablePod"])
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
 def test_terminated_pods_release_resources(phase: str) -> None:
     world = World(node("n", cpu="1"))
     done = world.running("n", pod("done", cpu="1"))

@@ -16,6 +16,7 @@ WITHOUT_INFLUENCE = {
     "steersman.apimachinery.errors",
     "steersman.apimachinery.field",
     "steersman.apimachinery.gotext",
+    "steersman.apimachinery.json_parts",
     "steersman.apimachinery.json_syntax",
     "steersman.apimachinery.json_values",
     "steersman.apimachinery.protowire",
