@@ -260,7 +260,7 @@ class WatchStream:
             if not self._options.send_initial_events:
                 await cache.ready()
                 if cache.remote and self._revision > cache.revision:
-                    await self._check_exists()
+                    await cache.wait_fresh()
             elif self._options.resource_version:
                 await cache.wait_until(self._revision)
             else:
@@ -269,12 +269,6 @@ class WatchStream:
         except StatusError as error:
             return self._failed(error)
         return b""
-
-    async def _check_exists(self) -> None:
-        """Raise 410 for a version above the store's revision, which comes from before a restored snapshot."""
-        await self._cache.wait_fresh()
-        if self._revision > self._cache.revision:
-            raise resource_expired(f"resource version {self._revision} is not in the history of the store")
 
     def _start(self) -> None:
         """Set the cursor into the ring, and read the current state if initial events are requested."""
@@ -318,7 +312,12 @@ class WatchStream:
         if not ring.holds(self._cursor):
             return False, self._failed(self._too_old())
         if self._after:
-            self._cursor = max(self._cursor, ring.after(self._after))
+            first = ring.after(self._after)
+            if self._cache.remote and first > self._cursor:
+                # The client has seen later versions: they are given out again since a snapshot was restored.
+                frames, self._cursor = self._feed.read(self._cursor)
+                return (False, self._failed(self._too_old())) if frames else (self._cursor < ring.end, b"")
+            self._cursor = max(self._cursor, first)
             if self._cursor < ring.end:
                 self._after = 0
         frames, self._cursor = self._feed.read(self._cursor)

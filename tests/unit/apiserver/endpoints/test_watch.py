@@ -203,13 +203,28 @@ async def test_watch_from_a_future_version_is_silent_until_then():
     await watch.close()
 
 
-async def test_a_watch_from_a_version_that_a_shared_store_never_had_is_an_error_event():
+async def test_watch_from_a_future_version_of_a_shared_store_ends_with_410_at_a_change():
     world = World(remote=True)
     await world.put("a")
-    watch = await world.watch(resourceVersion="2")
+    watch = await world.watch(resourceVersion="3")
+    world.view.catch_up()
+    assert await watch.seen() == []
+    await world.put("b")
+    world.view.catch_up()
     (event,) = await watch.seen()
     assert (event["type"], event["object"]["code"], event["object"]["reason"]) == ("ERROR", 410, "Expired")
     assert watch.over
+
+
+async def test_watch_from_a_future_version_of_a_shared_store_ignores_changes_outside_its_selection():
+    world = World(remote=True)
+    await world.put("a")
+    watch = await world.watch(resourceVersion="3", fieldSelector="metadata.name=c")
+    for name in ("b", "b", "c"):
+        await world.put(name)
+        world.view.catch_up()
+    assert await watch.event_keys() == [("ADDED", "c", "4")]
+    await watch.close()
 
 
 async def test_a_watch_from_a_version_that_is_on_its_way_from_a_shared_store_waits_for_it():
