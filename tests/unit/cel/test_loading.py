@@ -60,6 +60,7 @@ WEBHOOK = {
 CLASS = {"metadata": {"name": "class"}, "spec": {"selectors": [{"cel": {"expression": "true"}}]}}
 
 
+@pytest.mark.interpreted  # compiled modules import one another without a finder
 @pytest.mark.parametrize(
     ("path", "body"),
     [

@@ -181,8 +181,10 @@ def _matched(clause: _Clause, media: Media) -> Form | None:
         shape = Shape(params["as"])
     if media is Media.PROTOBUF and shape is Shape.TABLE:
         return None
-    form = Form(media, shape, version, pretty=params.get("pretty") == "1")
-    return PLAIN if form == PLAIN else form  # so that the common case is compared by identity
+    is_pretty = params.get("pretty") == "1"
+    if media is Media.JSON and shape is Shape.OBJECT and version == PLAIN.meta_version and not is_pretty:
+        return PLAIN  # so that the common case is compared by identity
+    return Form(media, shape, version, pretty=is_pretty)
 
 
 _SHAPES: Final = frozenset({Shape.TABLE, Shape.METADATA, Shape.METADATA_LIST})

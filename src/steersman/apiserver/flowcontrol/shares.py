@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _STEPS: Final = 80
 
 
-class Limits(msgspec.Struct, frozen=True):
+class Limits(NamedTuple):
     """Seats of one level: nominal, lower and upper limit."""
 
     nominal: int

@@ -22,7 +22,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-import msgspec
+from msgspec.structs import astuple, replace
 
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
 from steersman.grpc.errors import RpcError
@@ -156,7 +156,7 @@ class EventLog:
             self._restore(response.header)
             raise Unavailable("etcd was restored")
         self._set_verified()
-        return msgspec.structs.replace(response, events=response.events[count:])
+        return replace(response, events=response.events[count:])
 
     def _set_verified(self) -> None:
         self._is_verified = True
@@ -234,8 +234,8 @@ class EventLog:
 
 
 def _is_same(event: WatchEvent, other: WatchEvent) -> bool:
-    # the previous state may have been compacted between the two
-    return event.kv == other.kv and event.is_delete == other.is_delete
+    # Field by field, as compiled code compares structs by identity. The previous state may have been compacted meanwhile.
+    return event.is_delete == other.is_delete and astuple(event.kv) == astuple(other.kv)
 
 
 def events_of(

@@ -198,6 +198,7 @@ async def test_labels_of_an_exempt_namespace_are_ignored():
             'namespace "default" is exempt from Pod Security, and the policy'
             " (enforce=restricted:latest, warn=restricted:latest) will be ignored"
         )
+        assert (await server.merge(NAMESPACE, {"metadata": {"labels": {"team": "a"}}})).warnings == []
 
 
 def test_invalid_configuration_is_rejected():

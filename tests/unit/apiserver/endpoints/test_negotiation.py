@@ -53,7 +53,9 @@ def ask(accept: str = "", *, query: dict[str, str] | None = None, agent: str = "
     ],
 )
 def test_negotiate_returns_the_first_acceptable_alternative(accept, expected):
-    assert ask(accept) == expected
+    form = ask(accept)
+    assert form == expected
+    assert (form is PLAIN) == (expected is PLAIN)
 
 
 @pytest.mark.parametrize(

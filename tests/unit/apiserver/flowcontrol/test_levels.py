@@ -198,3 +198,13 @@ def test_retry_after_shrinks_with_few_rejections():
     for moment in (10.0, 20.0, 30.0, 40.0):
         retry.refuse(moment)
     assert retry.seconds == 1
+
+
+def test_configure_with_equal_limits_keeps_borrowed_seats():
+    level, spec = PriorityLevel("l", now=0.0), queuing(1, 1, 10)
+    level.configure(spec, Limits(2, 1, 4), uid="u", now=0.0)
+    level.resize(4, 0.0)
+    level.configure(spec, Limits(2, 1, 4), uid="u", now=0.0)
+    assert level.limit == 4
+    level.configure(spec, Limits(3, 1, 4), uid="u", now=0.0)
+    assert level.limit == 3

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from steersman.asynckit.clock import FakeClock
 from steersman.storage.dispatch import Dispatcher, Watcher
+from steersman.storage.etcd.client import Client
 from steersman.storage.etcd.event_log import EventLog, events_of
 from steersman.storage.etcd.keyspace import KeySpace
+from steersman.storage.etcd.members import Members, MemberTLS
 from steersman.storage.etcd.messages import Header, StoredKey, WatchEvent, WatchResponse
 from steersman.storage.store import Compacted, Event
 
 KEYS = KeySpace(root="/registry", prefix="/registry")
+CLIENT = Client(Members(["http://127.0.0.1:1"], tls=MemberTLS(), clock=FakeClock()), clock=FakeClock())
 
 
 def response(*events):
@@ -36,7 +39,7 @@ def test_keys_of_others_advance_the_revision_and_are_reported():
 def log_at(revision):
     """Return a log with a watch, and the errors of the watch."""
     dispatcher, errors = Dispatcher(), []
-    log = EventLog(None, KEYS, dispatcher, clock=FakeClock(), on_foreign=lambda *_: None)
+    log = EventLog(CLIENT, KEYS, dispatcher, clock=FakeClock(), on_foreign=lambda *_: None)
     log.start_at(Header(1, 1, revision))
     dispatcher.add(
         Watcher(dispatcher, "/registry/", sink=lambda _: None, after_revision=revision, on_lost=errors.append)

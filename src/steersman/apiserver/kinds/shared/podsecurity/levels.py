@@ -6,7 +6,7 @@ Upstream: ``api/helpers.go``.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -29,7 +29,7 @@ _LABELS: Final = Path("metadata", "labels")
 _VERSION: Final = re.compile(r"v1\.(0|[1-9][0-9]*)")
 
 
-class Standard(msgspec.Struct, frozen=True):
+class Standard(NamedTuple):
     """Level at a minor version."""
 
     level: str = PRIVILEGED
