@@ -48,7 +48,7 @@ _GENERIC: Final = (
         "delete-collection-workers",
         values.count,
         "Number of workers of a DELETE of a collection",
-        unused="one task deletes a collection",
+        unused="objects are deleted one after the other, as with one worker",
     ),
     Flag(
         "emulation-forward-compatible",

@@ -280,7 +280,8 @@ class CustomResources:
         cache = storage.cache
         ctx = RequestContext(SERVER_USER, self._clock.now(), group_resource=storage.strategy.group_resource)
 
-        async def delete_one(entry: Entry) -> None:
+        async def delete_one(entry: Entry, admitted: Callable[[], None]) -> None:
+            admitted()
             there = ctx.changed(namespace=cache.namespace_of(entry))
             await deletion.delete(storage.objects, there, entry.name, DeleteOptions())
 

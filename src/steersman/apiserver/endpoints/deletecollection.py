@@ -13,6 +13,9 @@ from steersman.apiserver.generic import deletion
 from steersman.apiserver.generic.listing import list_page
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.endpoints.request_scope import RequestScope
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.options import DeleteOptions
@@ -30,12 +33,21 @@ async def delete_collection(scope: RequestScope, request: Request) -> Response:
     page = await list_page(
         served.cache, selection, group_resource=served.resource.group_resource, converter=served.converter
     )
-    await deletion.delete_each(page.entries, lambda entry: _delete_one(scope, ctx, entry, options))
+    await deletion.delete_each(page.entries, lambda entry, admitted: _delete_one(scope, ctx, entry, options, admitted))
     return await render_list(served, request, page.entries, form=form, metadata=page.metadata)
 
 
-async def _delete_one(scope: RequestScope, ctx: RequestContext, entry: Entry, options: DeleteOptions) -> None:
+async def _delete_one(
+    scope: RequestScope, ctx: RequestContext, entry: Entry, options: DeleteOptions, admitted: Callable[[], None]
+) -> None:
     cache = scope.served.cache
     if cache.namespaced and not ctx.namespace:
         ctx = ctx.changed(namespace=cache.namespace_of(entry))
-    await deletion.delete(scope.objects, ctx, entry.name, options, admission_of(scope, ctx, options, ""))
+    admission = admission_of(scope, ctx, options, "")
+
+    async def validate(stored: Tree) -> None:
+        if admission is not None:
+            await admission(stored)
+        admitted()
+
+    await deletion.delete(scope.objects, ctx, entry.name, options, validate)

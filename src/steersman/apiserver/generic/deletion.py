@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime, timedelta
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
     #: Admission's word on removing what is stored.
     ValidateDelete = Callable[[Tree], Awaitable[None]]
+    #: Deletes an entry, and calls the function when admission has allowed it.
+    DeleteOne = Callable[[Entry, Callable[[], None]], Awaitable[object]]
 
 #: Deletions under way at a time: enough to share the store's commits, few enough to leave room for others.
 AT_ONCE: Final = 32
@@ -253,13 +256,41 @@ async def _tree_of(objects: ObjectStore, entry: Entry) -> Tree:
     return objects.layout.tree(entry)
 
 
-async def delete_each(entries: Sequence[Entry], delete_one: Callable[[Entry], Awaitable[object]]) -> None:
-    """Call ``delete_one`` for all entries with bounded concurrency. Removed objects are skipped; other errors are raised."""
-    for start in range(0, len(entries), AT_ONCE):
-        group = entries[start : start + AT_ONCE]
-        for outcome in await asyncio.gather(*map(delete_one, group), return_exceptions=True):
-            if isinstance(outcome, BaseException) and not is_not_found(outcome):
-                raise outcome
+async def delete_each(entries: Sequence[Entry], delete_one: DeleteOne) -> None:
+    """Delete entries in order, as upstream's one worker does, but with overlapping commits.
+
+    Admission decides on one entry after the other. After an error no other entry is tried, and it is raised when the pending
+    deletions have ended. Removed objects are skipped.
+    """
+    loop = asyncio.get_running_loop()
+    places = asyncio.Semaphore(AT_ONCE)
+    errors: list[Exception] = []
+
+    async def run(entry: Entry, admitted: asyncio.Future[None]) -> None:
+        try:
+            await delete_one(entry, partial(_resolve, admitted))
+        except Exception as error:  # noqa: BLE001 — raised when the others have ended
+            if not is_not_found(error):
+                errors.append(error)
+        finally:
+            _resolve(admitted)
+            places.release()
+
+    async with asyncio.TaskGroup() as group:
+        for entry in entries:
+            await places.acquire()
+            if errors:
+                break
+            admitted: asyncio.Future[None] = loop.create_future()
+            group.create_task(run(entry, admitted))
+            await admitted
+    if errors:
+        raise errors[0]
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def is_graceful(strategy: Strategy) -> bool:

@@ -2,6 +2,29 @@ from __future__ import annotations
 
 from tests.unit.apiserver.writing import CONFIG_MAPS, Server
 
+from steersman.apiserver.admission.interface import Operation, Plugin
+from steersman.asynckit.slices import next_turn
+
+
+class Protecting(Plugin):
+    """Takes its time, and rejects the deletion of one ConfigMap."""
+
+    name = "RuntimeClass"
+
+    def __init__(self, protected: str) -> None:
+        self.protected = protected
+        self.asked: list[str] = []
+
+    def handles(self, resource, subresource, operation):
+        return resource.name == "configmaps" and operation is Operation.DELETE
+
+    async def validate(self, attributes):
+        name = attributes.old_object["metadata"]["name"]
+        self.asked.append(name)
+        await next_turn()
+        if name == self.protected:
+            raise attributes.forbidden(f"{name} is protected")
+
 
 async def _make(server: Server, count: int) -> None:
     for number in range(count):
@@ -61,3 +84,13 @@ async def test_deletecollection_with_invalid_selectors_or_options_deletes_nothin
             assert (await server.call("DELETE", CONFIG_MAPS, query=query)).code == 400
         assert (await server.call("DELETE", CONFIG_MAPS, query={"dryRun": "No"})).code == 422
         assert len(_names(await server.call("GET", CONFIG_MAPS))) == 1
+
+
+async def test_deletecollection_stops_at_the_first_object_that_admission_rejects():
+    plugin = Protecting("a002")
+    async with Server(plugin) as server:
+        await _make(server, 5)
+        answer = await server.call("DELETE", CONFIG_MAPS)
+        assert (answer.code, answer.body["message"].endswith("a002 is protected")) == (403, True)
+        assert plugin.asked == ["a000", "a001", "a002"]
+        assert _names(await server.call("GET", CONFIG_MAPS)) == ["a002", "a003", "a004"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -22,7 +23,11 @@ from steersman.apiserver.generic.options import DeleteOptions
 from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.request import RequestContext
 from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.slices import next_turn
 from steersman.storage.store import Delete
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NOW = FakeClock().now()
 PLAIN = Strategy()
@@ -143,8 +148,9 @@ ENTRIES = [Entry(f"/registry/configmaps/default/{number:03d}", b"", 1) for numbe
 async def test_delete_each_ignores_removed_objects():
     tried = []
 
-    async def delete_one(entry: Entry) -> None:
+    async def delete_one(entry: Entry, admitted: Callable[[], None]) -> None:
         tried.append(entry)
+        admitted()
         raise not_found("configmaps", entry.name)
 
     await delete_each(ENTRIES, delete_one)
@@ -152,13 +158,32 @@ async def test_delete_each_ignores_removed_objects():
 
 
 async def test_delete_each_raises_a_failure_after_pending_deletions_have_ended():
-    tried = []
+    failed, ended = asyncio.Event(), []
 
-    async def delete_one(entry: Entry) -> None:
-        tried.append(entry)
-        if entry is ENTRIES[0]:
+    async def delete_one(entry: Entry, admitted: Callable[[], None]) -> None:
+        admitted()
+        if entry is ENTRIES[2]:
+            failed.set()
             raise conflict("configmaps", entry.name)
+        await failed.wait()
+        ended.append(entry)
 
     with pytest.raises(StatusError):
         await delete_each(ENTRIES, delete_one)
-    assert tried == ENTRIES[:AT_ONCE]
+    assert ended == ENTRIES[:2]
+
+
+async def test_delete_each_overlaps_deletions_after_their_admission():
+    admitted_entries, groups = [], [asyncio.Event(), asyncio.Event()]
+
+    async def delete_one(entry: Entry, admitted: Callable[[], None]) -> None:
+        await next_turn()
+        group = groups[len(admitted_entries) // AT_ONCE]
+        admitted_entries.append(entry)
+        admitted()
+        if len(admitted_entries) % AT_ONCE == 0:
+            group.set()
+        await group.wait()
+
+    await delete_each(ENTRIES, delete_one)
+    assert admitted_entries == ENTRIES
