@@ -69,4 +69,4 @@ def describe(path: Path, salvaged: Salvage) -> Iterator[str]:
     elif not salvaged.acknowledged_revision:
         yield f"  lost: any writes after revision {salvaged.revision}; it is not known whether there were any"
     yield from (f"  lost: {key}" for key in salvaged.lost_keys)
-    yield "  lost: the history; watches begin anew"
+    yield "  lost: the history; watchers must list again"

@@ -110,7 +110,7 @@ class Reflector(Generic[T]):
                 wait = self._handle_error(error)
             except Exception:  # noqa: BLE001 — the loop must survive; logged
                 # An error of a transform or a listener: it must receive the objects again.
-                _log.exception("%s: what came could not be taken in, listing anew", self._source.name)
+                _log.exception("%s: cannot process the events, relisting", self._source.name)
                 self.position.forget()
                 wait = self._backoff.next_seconds()
             if self._clock.monotonic() - started >= _LONG_SECONDS:
@@ -119,7 +119,7 @@ class Reflector(Generic[T]):
             if self._attempts > 1:
                 wait = max(wait, self._backoff.next_seconds())
             if self._attempts >= _RESUMES_MAX and self.position.can_resume:
-                _log.warning("%s: nothing came in %d tries, listing anew", self._source.name, self._attempts)
+                _log.warning("%s: no events in %d attempts, relisting", self._source.name, self._attempts)
                 self.position.forget()
             await self._clock.sleep(wait)
 
@@ -127,7 +127,7 @@ class Reflector(Generic[T]):
         """Update the state after an error; return the minimal delay in seconds."""
         if isinstance(error, Expired | Gone) or has_cause(error, CAUSE_RESOURCE_VERSION_TOO_LARGE):
             # A too large version: the server has older state, e.g. after a restore from a backup.
-            _log.info("%s: version %s is no longer kept, listing anew", self._source.name, self.position.newest)
+            _log.info("%s: resource version %s is too old, relisting", self._source.name, self.position.newest)
             self.position.forget()
         elif isinstance(error, UnexpectedResponse):
             # The event is lost, and resuming from the same version would most likely fail again.

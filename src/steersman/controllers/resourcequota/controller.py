@@ -63,7 +63,7 @@ class ResourceQuotaController(ManagedController):
             informer.add_callback(partial(self._object_changed, name))
         self._metadata = shared(context.client, context.informers, clock=context.clock)
         self._metadata.listen(self._metadata_changed)
-        self._metadata.listen_synced(self._count_anew)
+        self._metadata.listen_synced(self._recount)
         period_seconds = context.options.resource_quota_sync_period_seconds
         self.resync_every(period_seconds, lambda: [key_of(quota) for quota in self._quotas.lister])
 
@@ -102,9 +102,9 @@ class ResourceQuotaController(ManagedController):
     def _object_changed(self, resource: str, change: Change[Any]) -> None:
         if isinstance(change, Added) and change.is_initial:
             return
-        self._count_anew(resource, namespace=namespace_of(change.latest))
+        self._recount(resource, namespace=namespace_of(change.latest))
 
-    def _count_anew(self, resource: str, *, namespace: str = "") -> None:
+    def _recount(self, resource: str, *, namespace: str = "") -> None:
         """Enqueue the quotas that count a resource."""
         for quota in self._quotas.lister.list(namespace=namespace):
             if quota.spec is not None and resource in counted_resources(quota.spec.hard or {}):

@@ -178,7 +178,7 @@ class EventLog:
 
     def _restore(self, header: Header) -> None:
         _log.error(
-            "etcd was restored: it is at revision %d, this server at %d of another history; all watches start anew",
+            "etcd was restored: it is at revision %d, this server at %d of another history; all watches are restarted",
             header.revision,
             self.revision,
         )
