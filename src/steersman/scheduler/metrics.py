@@ -7,41 +7,21 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
+from steersman.apimachinery.histogram import Histogram, exponential_bounds
 from steersman.scheduler.core import AssumedPod
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from prometheus_client import Metric
 
     from steersman.scheduler.core import UnschedulablePod
     from steersman.scheduler.queue import SchedulingQueue
 
-_ATTEMPT_BUCKETS: Final = tuple(0.0001 * 2**n for n in range(16))
-_PLACING_BUCKETS: Final = tuple(0.01 * 2**n for n in range(20))
-_TRIES_BUCKETS: Final = tuple(float(2**n) for n in range(5))
-_VICTIMS_BUCKETS: Final = tuple(float(2**n) for n in range(7))
-
-
-class _Histogram:
-    def __init__(self, bounds: Sequence[float]) -> None:
-        self._bounds = bounds
-        self._counts = [0] * (len(bounds) + 1)
-        self._sum = 0.0
-
-    def observe(self, value: float) -> None:
-        place = next((n for n, bound in enumerate(self._bounds) if value <= bound), len(self._bounds))
-        self._counts[place] += 1
-        self._sum += value
-
-    def samples(self) -> tuple[list[tuple[str, float]], float]:
-        """Return cumulative buckets and the sum."""
-        total = 0
-        buckets = []
-        for bound, count in zip((*map(str, self._bounds), "+Inf"), self._counts, strict=True):
-            total += count
-            buckets.append((bound, float(total)))
-        return buckets, self._sum
+_ATTEMPT_BUCKETS: Final = exponential_bounds(0.0001, 2, 16)
+_PLACING_BUCKETS: Final = exponential_bounds(0.01, 2, 20)
+_TRIES_BUCKETS: Final = exponential_bounds(1, 2, 5)
+_VICTIMS_BUCKETS: Final = exponential_bounds(1, 2, 7)
 
 
 class SchedulerMetrics(Collector):
@@ -51,11 +31,11 @@ class SchedulerMetrics(Collector):
         self._queue = queue
         results = [(result, profile) for profile in profiles for result in ("scheduled", "unschedulable")]
         self._attempts: dict[tuple[str, str], int] = dict.fromkeys(results, 0)
-        self._seconds = {labels: _Histogram(_ATTEMPT_BUCKETS) for labels in results}
-        self._placing = _Histogram(_PLACING_BUCKETS)
-        self._tries = _Histogram(_TRIES_BUCKETS)
+        self._seconds = {labels: Histogram(_ATTEMPT_BUCKETS) for labels in results}
+        self._placing = Histogram(_PLACING_BUCKETS)
+        self._tries = Histogram(_TRIES_BUCKETS)
         self._preemptions = 0
-        self._victims = _Histogram(_VICTIMS_BUCKETS)
+        self._victims = Histogram(_VICTIMS_BUCKETS)
 
     def attempted(self, result: AssumedPod | UnschedulablePod, seconds: float) -> None:
         """Record a scheduling attempt of ``seconds``."""
@@ -80,14 +60,14 @@ class SchedulerMetrics(Collector):
         )
         for labels, count in self._attempts.items():
             attempts.add_metric(labels, count)
-            buckets, total = self._seconds[labels].samples()
-            seconds.add_metric(labels, buckets, total)
+            durations = self._seconds[labels]
+            seconds.add_metric(labels, durations.buckets(), durations.total)
         yield attempts
         yield seconds
         placing = HistogramMetricFamily(
             "scheduler_pod_scheduling_sli_duration_seconds", "From a pod's coming to its binding.", labels=[]
         )
-        placing.add_metric([], *self._placing.samples())
+        placing.add_metric([], self._placing.buckets(), self._placing.total)
         yield placing
         pending = GaugeMetricFamily(
             "scheduler_pending_pods", "Pods without a node, by where they wait.", labels=["queue"]
@@ -98,10 +78,10 @@ class SchedulerMetrics(Collector):
         tries = HistogramMetricFamily(
             "scheduler_pod_scheduling_attempts", "Attempts until a pod was scheduled.", labels=[]
         )
-        tries.add_metric([], *self._tries.samples())
+        tries.add_metric([], self._tries.buckets(), self._tries.total)
         yield tries
         victims = HistogramMetricFamily("scheduler_preemption_victims", "Victims of each preemption.", labels=[])
-        victims.add_metric([], *self._victims.samples())
+        victims.add_metric([], self._victims.buckets(), self._victims.total)
         yield victims
         preemptions = CounterMetricFamily("scheduler_preemption_attempts", "Preemptions so far.")
         preemptions.add_metric([], self._preemptions)

@@ -18,6 +18,6 @@ def test_attempts_and_victims_are_histograms():
     metrics.attempted(failed, 0.5)
     assert registry.get_sample_value("scheduler_pod_scheduling_attempts_sum") == 2
     assert registry.get_sample_value("scheduler_pod_scheduling_sli_duration_seconds_sum") == 3
-    assert registry.get_sample_value("scheduler_preemption_victims_bucket", {"le": "2.0"}) == 0
+    assert registry.get_sample_value("scheduler_preemption_victims_bucket", {"le": "2"}) == 0
     assert registry.get_sample_value("scheduler_preemption_victims_sum") == 3
     assert registry.get_sample_value("scheduler_preemption_attempts_total") == 1

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from enum import StrEnum
 from typing import Any, Final
 
+from steersman.apimachinery.histogram import Histogram
 from steersman.apimachinery.label_sets import make_room
 
 #: Upper bounds of the latency histogram, in seconds.
@@ -20,22 +20,6 @@ class RejectionError(StrEnum):
     CALLING_WEBHOOK = "calling_webhook_error"
     API_SERVER_INTERNAL = "apiserver_internal_error"
     NONE = "no_error"
-
-
-class Histogram:
-    """Counts by bucket."""
-
-    __slots__ = ("counts", "total_seconds")
-
-    def __init__(self) -> None:
-        #: One count for each of ``BUCKETS``, and one for greater values.
-        self.counts: Final = [0] * (len(BUCKETS) + 1)
-        self.total_seconds = 0.0
-
-    def observe(self, seconds: float) -> None:
-        """Count one value."""
-        self.counts[bisect_left(BUCKETS, seconds)] += 1
-        self.total_seconds += seconds
 
 
 class WebhookMetrics:
@@ -64,7 +48,7 @@ class WebhookMetrics:
         histogram = self.durations.get(labels)
         if histogram is None:
             make_room(self.durations, labels)
-            histogram = self.durations[labels] = Histogram()
+            histogram = self.durations[labels] = Histogram(BUCKETS)
         histogram.observe(seconds)
         _count(self.requests, (str(min(code, _CODE_MAX)), name, operation, rejected, kind))
 

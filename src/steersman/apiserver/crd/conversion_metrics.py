@@ -5,15 +5,12 @@ Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/me
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from steersman.apimachinery.histogram import Histogram, exponential_bounds
 from steersman.apimachinery.label_sets import make_room
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Upper bounds in seconds of calls, and of conversions by definition.
 REQUEST_BUCKETS: Final[tuple[float, ...]] = (
@@ -33,7 +30,7 @@ REQUEST_BUCKETS: Final[tuple[float, ...]] = (
     45.0,
     60.0,
 )
-CONVERSION_BUCKETS: Final[tuple[float, ...]] = tuple(0.001 * 2**power for power in range(15))
+CONVERSION_BUCKETS: Final[tuple[float, ...]] = exponential_bounds(0.001, 2, 15)
 
 
 class FailureType(StrEnum):
@@ -44,23 +41,6 @@ class FailureType(StrEnum):
     MALFORMED_RESPONSE = "conversion_webhook_malformed_response_failure"
     PARTIAL_RESPONSE = "conversion_webhook_partial_response_failure"
     INVALID_OBJECT = "conversion_webhook_invalid_converted_object_failure"
-
-
-class Histogram:
-    """Counts by bucket."""
-
-    __slots__ = ("bounds", "counts", "total_seconds")
-
-    def __init__(self, bounds: Sequence[float]) -> None:
-        self.bounds: Final = bounds
-        #: One count for each bound, and one for greater values.
-        self.counts: Final = [0] * (len(bounds) + 1)
-        self.total_seconds = 0.0
-
-    def observe(self, seconds: float) -> None:
-        """Count one value."""
-        self.counts[bisect_left(self.bounds, seconds)] += 1
-        self.total_seconds += seconds
 
 
 class ConversionMetrics:

@@ -117,7 +117,7 @@ def priority_and_fairness(means: PriorityAndFairness, in_flight: InFlight) -> Fi
             waited: Waiting | None = None
             started = monotonic()
             if level.begin(seats, started):
-                counts.waited_seconds.buckets[0] += 1
+                counts.waited_seconds.counts[0] += 1
             else:
                 waited = await means.wait(flow, request, seats)
                 started = monotonic()
@@ -143,8 +143,8 @@ def priority_and_fairness(means: PriorityAndFairness, in_flight: InFlight) -> Fi
                 if seats > 1:
                     counts.seats.observe(seats)
                 else:
-                    counts.seats.buckets[0] += 1
-                    counts.seats.sum += 1
+                    counts.seats.counts[0] += 1
+                    counts.seats.total += 1
                 if is_reading:
                     in_flight.reading -= 1
                 else:

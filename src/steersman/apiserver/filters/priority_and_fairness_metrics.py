@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.observability.metrics import Family, Labels, counter, gauge
+from steersman.apiserver.observability.metrics import counter, gauge, histogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from steersman.apimachinery.histogram import Histogram
     from steersman.apiserver.flowcontrol.control import FlowControl
-    from steersman.apiserver.flowcontrol.counts import FlowCounts, Histogram
+    from steersman.apiserver.flowcontrol.counts import FlowCounts
     from steersman.apiserver.flowcontrol.levels import PriorityLevel
+    from steersman.apiserver.observability.metrics import Family, Labels
 
 _PREFIX: Final = "apiserver_flowcontrol_"
 
@@ -76,17 +78,14 @@ class FlowControlMetrics:
         yield from self._histograms(flows)
 
     def _histograms(self, flows: list[tuple[Labels, FlowCounts]]) -> Iterator[Family]:
-        families: dict[str, Family] = {}
+        families: dict[str, tuple[str, list[tuple[Labels, Histogram]]]] = {}
         for name, text, of_flow, more in _HISTOGRAMS:
-            samples = [
-                sample
-                for labels, counts in flows
-                if counts.dispatched or counts.rejected
-                for sample in _samples(of_flow(counts), (*labels, *more))
+            _, histograms = families.setdefault(name, (text, []))
+            histograms += [
+                ((*labels, *more), of_flow(counts)) for labels, counts in flows if counts.dispatched or counts.rejected
             ]
-            family = families.get(name)
-            families[name] = Family(_PREFIX + name, "histogram", text, [*(family.samples if family else ()), *samples])
-        yield from families.values()
+        for name, (text, histograms) in families.items():
+            yield histogram(_PREFIX + name, text, histograms)
 
 
 def _level(name: str) -> Labels:
@@ -95,12 +94,3 @@ def _level(name: str) -> Labels:
 
 def _flow(schema: str, level: str) -> Labels:
     return (("flow_schema", schema), ("priority_level", level))
-
-
-def _samples(histogram: Histogram, labels: Labels) -> Iterator[tuple[str, Labels, float]]:
-    total = 0
-    for bound, number in zip((*histogram.bounds, "+Inf"), histogram.buckets, strict=True):
-        total += number
-        yield "_bucket", (*labels, ("le", str(bound))), total
-    yield "_sum", labels, histogram.sum
-    yield "_count", labels, total

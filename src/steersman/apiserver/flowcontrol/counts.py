@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from steersman.apimachinery.histogram import Histogram
 
 #: Upper bounds of upstream's histograms.
 SECONDS: Final[tuple[float, ...]] = (0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
 LENGTHS: Final = (0, 10, 25, 50, 100, 250, 500, 1000)
 SEATS: Final = (1, 2, 4, 10)
-
-
-class Histogram:
-    """Histogram of observed values."""
-
-    __slots__ = ("bounds", "buckets", "sum")
-
-    def __init__(self, bounds: Sequence[float]) -> None:
-        self.bounds: Final = bounds
-        #: Counts by bucket; the last one is +Inf.
-        self.buckets: Final = [0] * (len(bounds) + 1)
-        self.sum = 0.0
-
-    def observe(self, value: float) -> None:
-        """Count one value."""
-        self.buckets[bisect_left(self.bounds, value)] += 1
-        self.sum += value
 
 
 class FlowCounts:

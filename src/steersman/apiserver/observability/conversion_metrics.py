@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from steersman.apiserver.observability.metrics import Family, counter
+from steersman.apiserver.observability.metrics import counter, histogram
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from steersman.apiserver.crd.conversion_metrics import ConversionMetrics, Histogram
-    from steersman.apiserver.observability.metrics import Labels
+    from steersman.apimachinery.histogram import Histogram
+    from steersman.apiserver.crd.conversion_metrics import ConversionMetrics
+    from steersman.apiserver.observability.metrics import Family, Labels
 
 K = TypeVar("K", bound="tuple[str, ...]")
 
 _REQUEST_LABELS: Final = ("failure_type", "result")
+_CONVERSION_LABELS: Final = ("crd_name", "from_version", "succeeded", "to_version")
 
 
 class ConversionMetricsCollector:
@@ -35,29 +37,20 @@ class ConversionMetricsCollector:
                     for labels, count in metrics.requests.items()
                 ],
             ),
-            _histogram(
+            histogram(
                 "apiserver_conversion_webhook_duration_seconds",
                 "Latency of conversion webhooks in seconds, by result and type of failure.",
-                _REQUEST_LABELS,
-                metrics.request_durations,
+                _by_labels(_REQUEST_LABELS, metrics.request_durations),
             ),
-            _histogram(
+            histogram(
                 "apiserver_crd_conversion_webhook_duration_seconds",
                 "Latency of conversions by webhooks in seconds, by CustomResourceDefinition, versions and outcome.",
-                ("crd_name", "from_version", "succeeded", "to_version"),
-                metrics.conversion_durations,
+                _by_labels(_CONVERSION_LABELS, metrics.conversion_durations),
             ),
         ]
         return [family for family in families if family.samples]
 
 
-def _histogram(name: str, text: str, label_names: tuple[str, ...], histograms: Mapping[K, Histogram]) -> Family:
-    samples: list[tuple[str, Labels, float]] = []
-    for values, histogram in histograms.items():
-        labels = tuple(zip(label_names, values, strict=True))
-        total = 0
-        for bound, count in zip((*(f"{limit:g}" for limit in histogram.bounds), "+Inf"), histogram.counts, strict=True):
-            total += count
-            samples.append(("_bucket", (*labels, ("le", bound)), total))
-        samples += [("_sum", labels, histogram.total_seconds), ("_count", labels, total)]
-    return Family(name, "histogram", text, samples)
+def _by_labels(names: tuple[str, ...], histograms: Mapping[K, Histogram]) -> Iterator[tuple[Labels, Histogram]]:
+    for values, durations in histograms.items():
+        yield tuple(zip(names, values, strict=True)), durations

@@ -15,8 +15,8 @@ from steersman.apiserver.http import Response
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+    from steersman.apimachinery.histogram import Histogram
     from steersman.apiserver.http import Request
-    from steersman.storage.histogram import Histogram
 
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
@@ -69,11 +69,8 @@ def histogram(name: str, text: str, samples: Iterable[tuple[Labels, Histogram]])
     """Return a histogram family."""
     lines: list[tuple[str, Labels, float]] = []
     for labels, values in samples:
-        total = 0
-        for bound, count in zip((*(f"{bound:g}" for bound in values.bounds), "+Inf"), values.counts, strict=True):
-            total += count
-            lines.append(("_bucket", (*labels, ("le", bound)), total))
-        lines += [("_sum", labels, values.total), ("_count", labels, total)]
+        lines += [("_bucket", (*labels, ("le", bound)), count) for bound, count in values.buckets()]
+        lines += [("_sum", labels, values.total), ("_count", labels, values.count)]
     return Family(name, "histogram", text, lines)
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from steersman.apiserver.admission.webhook_metrics import BUCKETS
-from steersman.apiserver.observability.metrics import Family, counter
+from steersman.apiserver.observability.metrics import counter, histogram
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from steersman.apiserver.admission.webhook_metrics import WebhookMetrics
-    from steersman.apiserver.observability.metrics import Labels
+    from steersman.apiserver.observability.metrics import Family
 
 K = TypeVar("K", bound="tuple[str, ...]")
 
+_CALL_LABELS: Final = ("name", "operation", "rejected", "type")
 _CONDITION_LABELS: Final = ("kind", "name", "operation", "type")
 
 
@@ -28,7 +28,14 @@ class WebhookMetricsCollector:
         """Return the families that have samples."""
         metrics = self._metrics
         families = [
-            self._durations(),
+            histogram(
+                "apiserver_admission_webhook_admission_duration_seconds",
+                "Latency of admission webhooks in seconds, by name, operation, type and outcome.",
+                [
+                    (tuple(zip(_CALL_LABELS, values, strict=True)), durations)
+                    for values, durations in metrics.durations.items()
+                ],
+            ),
             _counter(
                 "apiserver_admission_webhook_request_total",
                 "Calls of admission webhooks, by name, operation, type and HTTP status code; greater codes count as 600.",
@@ -61,18 +68,6 @@ class WebhookMetricsCollector:
             ),
         ]
         return [family for family in families if family.samples]
-
-    def _durations(self) -> Family:
-        samples: list[tuple[str, Labels, float]] = []
-        for values, histogram in self._metrics.durations.items():
-            labels = tuple(zip(("name", "operation", "rejected", "type"), values, strict=True))
-            total = 0
-            for bound, count in zip((*(f"{limit:g}" for limit in BUCKETS), "+Inf"), histogram.counts, strict=True):
-                total += count
-                samples.append(("_bucket", (*labels, ("le", bound)), total))
-            samples += [("_sum", labels, histogram.total_seconds), ("_count", labels, total)]
-        text = "Latency of admission webhooks in seconds, by name, operation, type and outcome."
-        return Family("apiserver_admission_webhook_admission_duration_seconds", "histogram", text, samples)
 
 
 def _counter(name: str, text: str, labels: Sequence[str], counts: Mapping[K, int]) -> Family:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.storage.histogram import Histogram, exponential_bounds
+from steersman.apimachinery.histogram import Histogram, exponential_bounds
 
 if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.storage.histogram import Histogram
+from steersman.apimachinery.histogram import Histogram
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

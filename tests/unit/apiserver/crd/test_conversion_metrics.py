@@ -11,5 +11,5 @@ def test_observe_counts_by_outcome_versions_and_latency():
     assert metrics.requests == {("", "success"): 1, failed: 1}
     assert metrics.request_durations[failed].counts[-1] == 1
     succeeded = metrics.conversion_durations["a.example.com", "v1", "true", "v2"]
-    assert (succeeded.counts[2], succeeded.total_seconds) == (1, 0.003)
+    assert (succeeded.counts[2], succeeded.total) == (1, 0.003)
     assert ("a.example.com", "v1", "false", "v2") in metrics.conversion_durations

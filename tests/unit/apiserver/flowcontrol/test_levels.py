@@ -110,7 +110,7 @@ def test_long_requests_count_for_more_than_short_ones():
 def test_full_queue_rejects():
     load = Load(queuing(1, 1, 2), limit=1)
     assert [load.arrive("a") for _ in range(4)] == ["", "", "", QUEUE_FULL]
-    assert load.counts.queue_lengths.sum == 1 + 2
+    assert load.counts.queue_lengths.total == 1 + 2
 
 
 def test_level_without_queues_rejects_beyond_its_limit():

@@ -1,7 +1,8 @@
-"""Histogram with fixed bounds, as metrics count durations."""
+"""Histogram with fixed bounds, as metrics count durations and sizes."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Final
 
 
@@ -28,15 +29,20 @@ class Histogram:
 
     def observe(self, value: float) -> None:
         """Count a value."""
-        position = 0
-        for bound in self.bounds:
-            if value <= bound:
-                break
-            position += 1
-        self.counts[position] += 1
+        self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
 
     def add(self, other: Histogram) -> None:
         """Count the values of a histogram with the same bounds."""
         self.counts = [mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)]
         self.total += other.total
+
+    def buckets(self) -> list[tuple[str, int]]:
+        """Return the label ``le`` and the cumulated count of each bucket."""
+        result: list[tuple[str, int]] = []
+        cumulated = 0
+        for bound, count in zip(self.bounds, self.counts, strict=False):
+            cumulated += count
+            result.append((str(int(bound)) if bound == int(bound) else repr(bound), cumulated))
+        result.append(("+Inf", cumulated + self.counts[-1]))
+        return result
