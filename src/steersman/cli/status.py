@@ -14,7 +14,7 @@ from steersman.cli.help_pages import PAGES
 from steersman.client import tree
 from steersman.client.connecting import connect
 from steersman.client.errors import ClientError
-from steersman.controlplane.greeting import is_ready
+from steersman.controlplane.ready_message import is_ready
 from steersman.controlplane.running_planes import running_directory, running_planes
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.modes import Chain
-    from steersman.apiserver.endpoints.reviews.asking import Answer
+    from steersman.apiserver.endpoints.reviews.review_endpoints import Answer
     from steersman.apiserver.endpoints.subresources import Connect, Endpoints
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.served import ServedResource
@@ -42,7 +42,7 @@ def access_endpoints(
         return requests.endpoints(accounts, admission=admission, authorizer=authorizer)
 
     def reviews(resource: Resource, _: ServedResource | None) -> Endpoints:
-        from steersman.apiserver.endpoints.reviews.asking import review_endpoints  # noqa: PLC0415
+        from steersman.apiserver.endpoints.reviews.review_endpoints import review_endpoints  # noqa: PLC0415
 
         answer = _answer(resource.kind, authorizer, authentication)
         return review_endpoints(resource, answer, clock=registry.clock, admission=admission, authorizer=authorizer)

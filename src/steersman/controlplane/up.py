@@ -19,10 +19,10 @@ from steersman.controlplane.apiserver import APIServer
 from steersman.controlplane.child_process import ChildProcess
 from steersman.controlplane.children import Child, ChildFailedError
 from steersman.controlplane.component_health import health_socket
-from steersman.controlplane.greeting import greeting
 from steersman.controlplane.kubeconfig import KubeconfigError, user_kubeconfig
 from steersman.controlplane.options import OptionError, default_data_dir
 from steersman.controlplane.process import StartError
+from steersman.controlplane.ready_message import ready_message
 from steersman.controlplane.running_planes import Announcement, RunningPlane, check_name_is_free, running_directory
 from steersman.version import KUBERNETES_VERSION, __version__
 
@@ -103,15 +103,15 @@ class ControlPlane:
         except OSError as error:
             _log.warning("steersman status will not know of this: %s", error)
 
-    def greet_when_ready(self, child: Child, *, begun_seconds: float) -> None:
-        """Print the greeting once a node is Ready, in the background."""
+    def print_when_ready(self, child: Child, *, begun_seconds: float) -> None:
+        """Print the message once a node is Ready, in the background."""
 
-        async def greet() -> None:
+        async def print_message() -> None:
             with suppress(ChildFailedError):  # each failure is logged
                 if node := await child.wait_ready():
-                    print_lines(greeting(node, time.perf_counter() - begun_seconds))
+                    print_lines(ready_message(node, time.perf_counter() - begun_seconds))
 
-        self._tasks.start("greeting", greet())
+        self._tasks.start("ready message", print_message())
 
     async def stop(self, *, grace_seconds: float | None = None) -> None:
         """Stop the components before the server, which is not ready from now on: they have work to finish, and leases to release."""
@@ -216,10 +216,10 @@ async def up(
     if sys.stdout.isatty():
         lines.append("Ctrl-C stops it")
     if node:
-        lines += greeting(node, elapsed_seconds)
+        lines += ready_message(node, elapsed_seconds)
     print_lines(lines)
     if child is not None and components is not None and not components.wait:
-        running.greet_when_ready(child, begun_seconds=begun_seconds)
+        running.print_when_ready(child, begun_seconds=begun_seconds)
     return running
 
 

@@ -10,12 +10,12 @@ import pytest
 from steersman.asynckit.clock import FakeClock
 from steersman.client import Client, tree
 from steersman.client.errors import ApiError, Conflict
+from steersman.controlplane.bootstrap.create_namespaces import create_namespaces
 from steersman.controlplane.bootstrap.endpoint_reconcilers import EndpointsWriter, NoneReconciler
 from steersman.controlplane.bootstrap.endpoints import endpoint_ports, plan_endpoints
 from steersman.controlplane.bootstrap.errors import BootstrapError
 from steersman.controlplane.bootstrap.kubernetes_service import DesiredService
-from steersman.controlplane.bootstrap.namespace_keeping import create_namespaces
-from steersman.controlplane.bootstrap.service_keeping import SERVICES, correct_service
+from steersman.controlplane.bootstrap.service_writes import SERVICES, correct_service
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.storage.memory import MemoryStore
 from steersman.testing import InProcessAPIServer

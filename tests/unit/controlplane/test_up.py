@@ -196,7 +196,7 @@ async def test_up_does_not_wait_for_components_with_wait_false(tmp_path, capsys,
     await running.stop()
 
 
-async def test_up_greets_later_with_wait_false(tmp_path, capsys, spawns):
+async def test_up_prints_ready_message_later_with_wait_false(tmp_path, capsys, spawns):
     spawns(READY)
     running = await up(in_memory(tmp_path), merge=False, begun_seconds=0, components=ComponentOptions(wait=False))
     printed = capsys.readouterr().out

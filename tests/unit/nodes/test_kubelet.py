@@ -16,7 +16,7 @@ from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.nodes.kubelet import spdy
 from steersman.nodes.kubelet.assembly import LazyKubeletServer
 from steersman.nodes.kubelet.channel_socket import V1, V1_BASE64, V4, V4_BASE64, V5
-from steersman.nodes.kubelet.hosting import RequestError
+from steersman.nodes.kubelet.host import RequestError
 from steersman.nodes.kubelet.pages import component_pages
 from steersman.nodes.kubelet.server import SPDY_FORWARDING, KubeletServer, Pods
 from steersman.nodes.options import NodesOptions

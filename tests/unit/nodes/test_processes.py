@@ -12,7 +12,7 @@ from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.nodes.expansion import expand
-from steersman.nodes.kubelet.hosting import RequestError, Size
+from steersman.nodes.kubelet.host import RequestError, Size
 from steersman.nodes.kubelet.log_lines import LogOptions
 from steersman.nodes.processes import guard
 from steersman.nodes.processes.environment import Sources, command_line, container_environment

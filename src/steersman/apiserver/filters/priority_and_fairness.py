@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery.errors import StatusError, too_many_requests
 from steersman.apiserver.filters.max_in_flight import READING, is_long_running
 from steersman.apiserver.flowcontrol.levels import CANCELLED, TIME_OUT, Waiting
-from steersman.apiserver.flowcontrol.shuffling import flow_hash
+from steersman.apiserver.flowcontrol.shuffle_sharding import flow_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.flowcontrol.shares import Limits, SeatDemand
-from steersman.apiserver.flowcontrol.shuffling import deal
+from steersman.apiserver.flowcontrol.shuffle_sharding import deal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from steersman.controlplane.bootstrap.cluster_ips import (
     plan_service_addresses,
     service_ranges,
 )
-from steersman.controlplane.bootstrap.service_keeping import SERVICES
+from steersman.controlplane.bootstrap.service_writes import SERVICES
 from steersman.runtime.controller import LOW_PRIORITY, Controller
 from steersman.runtime.result import Result
 

@@ -19,7 +19,7 @@ from steersman.controlplane.bootstrap.cluster_ips import (
     plan_service_addresses,
     service_ranges,
 )
-from steersman.controlplane.bootstrap.service_keeping import SERVICES
+from steersman.controlplane.bootstrap.service_writes import SERVICES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.asynckit.clock import Clock
     from steersman.client import Client, ResourceType
-    from steersman.controlplane.bootstrap.reporting import Reporter
+    from steersman.controlplane.bootstrap.repair_reporter import Reporter
 
 
 ADDRESSES: Final = tree("networking.k8s.io/v1", "IPAddress")

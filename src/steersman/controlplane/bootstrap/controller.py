@@ -41,8 +41,8 @@ from steersman.controlplane.bootstrap.kubernetes_service import DesiredService
 from steersman.controlplane.bootstrap.loop_options import LoopOptions
 from steersman.controlplane.bootstrap.master_leases import MasterLeases
 from steersman.controlplane.bootstrap.node_port_repair import NodePortRepairer
-from steersman.controlplane.bootstrap.reporting import Reporter
-from steersman.controlplane.bootstrap.service_keeping import correct_service
+from steersman.controlplane.bootstrap.repair_reporter import Reporter
+from steersman.controlplane.bootstrap.service_writes import correct_service
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.controlplane.runtime_config import holds_elections
 from steersman.storage.store import StoreError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from steersman.controlplane.bootstrap.ensuring import DesiredObject, ensure
+from steersman.controlplane.bootstrap.ensure import DesiredObject, ensure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.apiserver.kinds.flowcontrol.shared.mandatory import CATCH_ALL, EXEMPT
-from steersman.controlplane.bootstrap.ensuring import DesiredObject, ensure
+from steersman.controlplane.bootstrap.ensure import DesiredObject, ensure
 from steersman.controlplane.bootstrap.errors import BootstrapError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.client.workqueue import ItemExponentialFailureRateLimiter
-from steersman.controlplane.bootstrap.namespace_keeping import NAMESPACES, create_namespaces
+from steersman.controlplane.bootstrap.create_namespaces import NAMESPACES, create_namespaces
 from steersman.runtime.controller import Controller
 from steersman.runtime.result import Result
 

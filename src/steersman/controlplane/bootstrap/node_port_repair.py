@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.controlplane.bootstrap.findings import Fault
 from steersman.controlplane.bootstrap.node_ports import plan_node_ports
-from steersman.controlplane.bootstrap.service_keeping import SERVICES
+from steersman.controlplane.bootstrap.service_writes import SERVICES
 from steersman.storage.store import Conflict
 
 if TYPE_CHECKING:
     from steersman.apiserver.kinds.core.service.node_port_registry import NodePortRegistry
     from steersman.client import Client
     from steersman.controlplane.bootstrap.node_ports import PortPlan
-    from steersman.controlplane.bootstrap.reporting import Reporter
+    from steersman.controlplane.bootstrap.repair_reporter import Reporter
 
 
 #: Attempts of a pass: ports are allocated and released meanwhile.

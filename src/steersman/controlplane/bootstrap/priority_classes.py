@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.controlplane.bootstrap.ensuring import DesiredObject, ensure
+from steersman.controlplane.bootstrap.ensure import DesiredObject, ensure
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree

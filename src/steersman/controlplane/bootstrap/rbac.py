@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.apiserver.authz.policy import PolicyRule
-from steersman.controlplane.bootstrap.ensuring import DesiredObject, ensure
+from steersman.controlplane.bootstrap.ensure import DesiredObject, ensure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

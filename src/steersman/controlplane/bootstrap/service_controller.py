@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from steersman.client.workqueue import ItemExponentialFailureRateLimiter
 from steersman.controlplane.bootstrap.endpoint_reconcilers import ENDPOINTS, SLICES
 from steersman.controlplane.bootstrap.kubernetes_service import NAME, NAMESPACE
-from steersman.controlplane.bootstrap.service_keeping import SERVICES, correct_service
+from steersman.controlplane.bootstrap.service_writes import SERVICES, correct_service
 from steersman.runtime.controller import Controller
 from steersman.runtime.result import Result
 from steersman.storage.store import StoreError

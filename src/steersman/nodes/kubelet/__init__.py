@@ -1,6 +1,6 @@
 """The kubelet API of simulated nodes: logs, exec, attach and port forwarding.
 
-``server`` is the HTTPS listener for all nodes of the process. A ``hosting.Host`` serves a pod's containers:
+``server`` is the HTTPS listener for all nodes of the process. A ``host.Host`` serves a pod's containers:
 ``simulated`` for simulated pods, ``steersman.nodes.processes`` for process pods. ``channels`` and ``port_forward`` are
 the protocols over WebSockets; ``spdy_streams`` and ``spdy_forwarding`` those over SPDY/3.1, with its frames in ``spdy`` and
 its streams in ``spdy_session``.

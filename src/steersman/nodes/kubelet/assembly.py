@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.zpages import PageContent
     from steersman.asynckit.clock import Clock
-    from steersman.nodes.kubelet.hosting import Host
+    from steersman.nodes.kubelet.host import Host
     from steersman.nodes.kubelet.server import KubeletServer
     from steersman.nodes.options import NodesOptions
     from steersman.nodes.pod_addresses import PodAddresses

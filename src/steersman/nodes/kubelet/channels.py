@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from steersman.nodes.kubelet.client_input import Inbox, LatestSize, read_size
-from steersman.nodes.kubelet.hosting import RequestError
+from steersman.nodes.kubelet.host import RequestError
 
 if TYPE_CHECKING:
     from steersman.nodes.kubelet.channel_socket import ChannelSocket
-    from steersman.nodes.kubelet.hosting import Size
+    from steersman.nodes.kubelet.host import Size
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _CHUNK_BYTES: Final = 32 * 1024

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from steersman.nodes.kubelet.hosting import Size
+from steersman.nodes.kubelet.host import Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.asynckit.tasks import Supervisor
 from steersman.nodes.kubelet.client_input import Inbox
-from steersman.nodes.kubelet.hosting import RequestError
+from steersman.nodes.kubelet.host import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from steersman.apimachinery.trees import Tree
     from steersman.nodes.kubelet.channel_socket import ChannelSocket
-    from steersman.nodes.kubelet.hosting import Host
+    from steersman.nodes.kubelet.host import Host
 
 _CHUNK_BYTES: Final = 32 * 1024
 

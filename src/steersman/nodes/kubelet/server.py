@@ -19,7 +19,7 @@ from steersman.apimachinery.zpages import JSON, negotiate_page
 from steersman.asynckit.tasks import Supervisor
 from steersman.nodes.kubelet.channel_socket import CHANNEL_PROTOCOLS, V5, ChannelSocket
 from steersman.nodes.kubelet.channels import ChannelStreams
-from steersman.nodes.kubelet.hosting import RequestError
+from steersman.nodes.kubelet.host import RequestError
 from steersman.nodes.kubelet.log_lines import read_options
 from steersman.nodes.kubelet.port_forward import PortForwarder, forward_channels
 from steersman.nodes.kubelet.spdy_connection import UpgradedConnection, WebSocketConnection, is_spdy
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.zpages import PageContent
     from steersman.asynckit.clock import Clock
-    from steersman.nodes.kubelet.hosting import Host
+    from steersman.nodes.kubelet.host import Host
 
 
 #: Subprotocol of WebSockets that carry SPDY frames.

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.timestamps import parse_time
-from steersman.nodes.kubelet.hosting import RequestError, check_has_logs, container_status, is_running
+from steersman.nodes.kubelet.host import RequestError, check_has_logs, container_status, is_running
 from steersman.nodes.kubelet.log_lines import Limit, LogLine, nano_time, tail
 from steersman.nodes.simulation.programs import program_of
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
     from steersman.asynckit.clock import Clock
-    from steersman.nodes.kubelet.hosting import Streams
+    from steersman.nodes.kubelet.host import Streams
     from steersman.nodes.kubelet.log_lines import LogOptions
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from steersman.asynckit.clock import Clock
-    from steersman.nodes.kubelet.hosting import RequestError, Size
+    from steersman.nodes.kubelet.host import RequestError, Size
     from steersman.nodes.kubelet.spdy_session import Connection, Stream
 
 V4: Final = "v4.channel.k8s.io"

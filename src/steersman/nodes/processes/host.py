@@ -7,7 +7,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from steersman.asynckit.tasks import Supervisor
-from steersman.nodes.kubelet.hosting import RequestError, check_has_logs, container_status
+from steersman.nodes.kubelet.host import RequestError, check_has_logs, container_status
 from steersman.nodes.processes.fields import LOOPBACK
 from steersman.nodes.processes.process import Process
 from steersman.nodes.processes.statuses import Terminated, Waiting
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from steersman.apimachinery.trees import Tree
-    from steersman.nodes.kubelet.hosting import Streams
+    from steersman.nodes.kubelet.host import Streams
     from steersman.nodes.kubelet.log_lines import LogOptions
     from steersman.nodes.processes.container import ContainerRunner
     from steersman.nodes.processes.pod_worker import PodWorker

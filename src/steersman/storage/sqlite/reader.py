@@ -1,7 +1,7 @@
 """Reads of the database file. All methods block: small reads run on the event loop, others in a thread.
 
 SQLite releases and reacquires the GIL for every returned row, and a thread may wait for a busy loop each time
-(``lending``). So a page of rows is returned as one row, with the columns as JSON and the values joined into blobs.
+(``gil_release``). So a page of rows is returned as one row, with the columns as JSON and the values joined into blobs.
 """
 
 # ruff: noqa: S608 — SQL is composed of constants of this module

@@ -1,4 +1,4 @@
-"""Threads for large reads. While one is under way, the event loop lends them the interpreter lock in each of its turns."""
+"""Threads for large reads. While one is under way, the event loop releases the GIL to them in each of its turns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import queue
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from steersman.storage.sqlite.lending import Lender
+from steersman.storage.sqlite.gil_release import GILRelease
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +30,8 @@ class ReaderThreads:
         self._idle: queue.SimpleQueue[Reader] = queue.SimpleQueue()
         #: Reads that wait for a thread or are under way.
         self._running = 0
-        self._lender = Lender(self._pages_read)
-        self._is_lending = False
+        self._gil_release = GILRelease(self._pages_read)
+        self._is_releasing_gil = False
 
     def add(self, reader: Reader) -> None:
         """Add a reader; called while the store is opened, from any thread."""
@@ -42,9 +42,9 @@ class ReaderThreads:
         """Return what ``work`` returns in a thread. Raises what it raises."""
         loop = asyncio.get_running_loop()
         self._running += 1
-        if not self._is_lending:
-            self._is_lending = True
-            loop.call_soon(self._lend, loop)
+        if not self._is_releasing_gil:
+            self._is_releasing_gil = True
+            loop.call_soon(self._release_gil, loop)
         try:
             return await loop.run_in_executor(self._threads, self._work, work)
         finally:
@@ -56,13 +56,13 @@ class ReaderThreads:
             return work(reader)
         finally:
             self._idle.put(reader)
-            self._lender.notify()
+            self._gil_release.notify()
 
-    def _lend(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _release_gil(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._running:
-            loop.call_later(self._lender.lend(), self._lend, loop)
+            loop.call_later(self._gil_release.wait(), self._release_gil, loop)
         else:
-            self._is_lending = False
+            self._is_releasing_gil = False
 
     def _pages_read(self) -> int:
         return sum(reader.pages_read for reader in self._readers)

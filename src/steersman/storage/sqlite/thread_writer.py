@@ -1,7 +1,7 @@
 """``Writer`` with a thread of this process.
 
 It needs no second process and no encoding, but it waits for the interpreter lock after each call of SQLite. While
-frames make no progress, the event loop lends it the lock (``lending``), so a loop that never rests delays a write, and
+frames make no progress, the event loop releases the GIL to it (``gil_release``), so a loop that never rests delays a write, and
 does not starve it.
 """
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from steersman.storage.sqlite.batches import POSITION_BITS, Batches, connect, serve
 from steersman.storage.sqlite.database import connect_reader
-from steersman.storage.sqlite.lending import Lender
+from steersman.storage.sqlite.gil_release import GILRelease
 from steersman.storage.sqlite.writer import InFlight
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 #: Bound of the frames in flight; more writes gather in the pipeline, in larger frames.
 FRAMES_MAX: Final = 32
-#: Time without a result after which the loop begins to lend the interpreter lock.
+#: Time without a result after which the loop begins to release the GIL.
 STARVED_SECONDS: Final = 0.02
 
 
@@ -94,7 +94,7 @@ class ThreadWriter:
         #: Results that the thread has reported; written by the thread only.
         self._results = 0
         self._results_seen = 0
-        self._lender = Lender(lambda: self._results)
+        self._gil_release = GILRelease(lambda: self._results)
         #: The next look at the progress of the thread, while frames are in flight.
         self._look: Cancellable | None = None
         self._inbox = _Inbox(self._report)
@@ -113,7 +113,7 @@ class ThreadWriter:
         else:
             self._inbox.put((self._epoch, rows, statements, revision, fingerprint))
             if self._look is None:
-                self._look = self._loop.call_later(STARVED_SECONDS, self._lend_if_starved)
+                self._look = self._loop.call_later(STARVED_SECONDS, self._release_gil_if_starved)
 
     def forget(self, revision: int) -> None:
         self._inbox.put((revision + 1) << POSITION_BITS)
@@ -143,7 +143,7 @@ class ThreadWriter:
 
     def _report(self, frames: int, error: str) -> None:
         self._results += 1
-        self._lender.notify()
+        self._gil_release.notify()
         self._call_on_loop(self._answered, frames, error)
 
     def _call_on_loop(self, function: Callable[..., None], *args: object) -> None:
@@ -152,14 +152,14 @@ class ThreadWriter:
 
     # On the event loop.
 
-    def _lend_if_starved(self) -> None:
-        """Lend the interpreter lock if there was no result since the last look; look again while frames are in flight."""
+    def _release_gil_if_starved(self) -> None:
+        """Release the GIL if there was no result since the last look; look again while frames are in flight."""
         self._look = None
         if not self._in_flight or self._failure:
             return
-        seconds = self._lender.lend() if self._results == self._results_seen else STARVED_SECONDS
+        seconds = self._gil_release.wait() if self._results == self._results_seen else STARVED_SECONDS
         self._results_seen = self._results
-        self._look = self._loop.call_later(seconds, self._lend_if_starved)
+        self._look = self._loop.call_later(seconds, self._release_gil_if_starved)
 
     def _answered(self, frames: int, error: str) -> None:
         if self._detached:
@@ -179,7 +179,7 @@ class _Inbox:
     """Messages for the thread. ``put`` is for the loop, the rest for the thread."""
 
     def __init__(self, report: Callable[[int, str], None]) -> None:
-        #: Not a ``SimpleQueue``, whose time-out may never end (``lending``).
+        #: Not a ``SimpleQueue``, whose time-out may never end (``gil_release``).
         self._messages: queue.Queue[Message] = queue.Queue()
         self._report = report
         #: Taken to find out that there is one, not received yet.

@@ -15,7 +15,7 @@ from steersman.apiserver.flowcontrol.levels import (
     Waiting,
 )
 from steersman.apiserver.flowcontrol.shares import Limits
-from steersman.apiserver.flowcontrol.shuffling import flow_hash
+from steersman.apiserver.flowcontrol.shuffle_sharding import flow_hash
 
 
 def queuing(queues: int, hand: int, length: int) -> dict:

@@ -8,7 +8,7 @@ from steersman.asynckit.clock import FakeClock
 from steersman.client import Client, tree
 from steersman.client.errors import NotFound
 from steersman.controlplane.bootstrap.cluster_ip_repair import ADDRESSES, ClusterIPRepairer
-from steersman.controlplane.bootstrap.reporting import Reporter
+from steersman.controlplane.bootstrap.repair_reporter import Reporter
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.storage.memory import MemoryStore
 from steersman.testing import InProcessAPIServer

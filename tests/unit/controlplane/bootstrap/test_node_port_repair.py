@@ -3,7 +3,7 @@
 from steersman.apiserver.kinds.core.service.node_port_registry import AllocatedPorts
 from steersman.apiserver.kinds.shared.allocation import PortRange
 from steersman.controlplane.bootstrap.node_port_repair import NodePortRepairer
-from steersman.controlplane.bootstrap.reporting import Reporter
+from steersman.controlplane.bootstrap.repair_reporter import Reporter
 from steersman.storage.store import Conflict
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.nodes.kubelet.client_input import Inbox, LatestSize, SizeReader, read_size
-from steersman.nodes.kubelet.hosting import Size
+from steersman.nodes.kubelet.host import Size
 
 
 async def test_inbox_joins_chunks_up_to_the_end():

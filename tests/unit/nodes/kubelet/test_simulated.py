@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from steersman.asynckit.clock import FakeClock
-from steersman.nodes.kubelet.hosting import RequestError
+from steersman.nodes.kubelet.host import RequestError
 from steersman.nodes.kubelet.log_lines import LogOptions
 from steersman.nodes.kubelet.simulated import EXEC_CODE, EXEC_OUTPUT, LOGS, SimulatedHost
 

@@ -8,7 +8,7 @@ import pytest
 from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
-from steersman.storage.sqlite.lending import Lender
+from steersman.storage.sqlite.gil_release import GILRelease
 from steersman.storage.sqlite.reader_threads import ReaderThreads
 from steersman.storage.store import Put
 
@@ -65,13 +65,13 @@ async def test_loop_keeps_turning_while_a_read_is_under_way(threads):
 
 async def test_concurrent_reads_share_one_wait_of_each_turn(threads, monkeypatch):
     waits = []
-    lend = Lender.lend
+    wait = GILRelease.wait
 
     def count(self):
         waits.append(1)
-        return lend(self)
+        return wait(self)
 
-    monkeypatch.setattr(Lender, "lend", count)
+    monkeypatch.setattr(GILRelease, "wait", count)
     go_on = threading.Event()
     reads = [asyncio.ensure_future(threads.run(lambda _reader: go_on.wait(HANG_SECONDS))) for _ in range(10)]
     for _ in range(10):
@@ -85,19 +85,19 @@ async def test_loop_stops_waiting_when_no_read_is_left(threads):
     await threads.run(lambda _reader: None)
     for _ in range(3):
         await CLOCK.sleep(0)
-    assert not threads._is_lending
+    assert not threads._is_releasing_gil
     await threads.run(lambda _reader: None)
 
 
 async def test_pages_of_a_read_are_progress(threads, readers):
-    lender = threads._lender
+    gil_release = threads._gil_release
     go_on = threading.Event()
     reading = asyncio.ensure_future(threads.run(lambda _reader: go_on.wait(HANG_SECONDS)))
-    while not lender.fruitless:
+    while not gil_release.fruitless:
         await CLOCK.sleep(0)
     readers[0].pages_read += 1
-    lender.lend()
-    assert lender.fruitless == 0
+    gil_release.wait()
+    assert gil_release.fruitless == 0
     go_on.set()
     await reading
 

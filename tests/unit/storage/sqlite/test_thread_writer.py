@@ -172,26 +172,26 @@ async def test_write_finishes_beside_a_loop_that_never_rests(open_store):
 
 
 @pytest.mark.interpreted
-async def test_loop_lends_only_while_frames_make_no_progress(open_store, path, monkeypatch):
-    lends = []
+async def test_loop_releases_gil_only_while_frames_make_no_progress(open_store, path, monkeypatch):
+    waits = []
     monkeypatch.setattr(thread_writer, "STARVED_SECONDS", 0.0)
     store = await open_store()
     writer = store._pipeline.writer
-    monkeypatch.setattr(writer._lender, "lend", lambda: lends.append(len(writer._in_flight)) or 0.0)
+    monkeypatch.setattr(writer._gil_release, "wait", lambda: waits.append(len(writer._in_flight)) or 0.0)
     await store.txn([Put("/a", b"1")])
     while writer._look is not None:
         await asyncio.to_thread(int)
-    lends.clear()
+    waits.clear()
     with sqlite3.connect(path, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
         write = asyncio.ensure_future(store.txn([Put("/b", b"1")]))
         async with asyncio.timeout(HANG_SECONDS):
-            while len(lends) < 3:
+            while len(waits) < 3:
                 await asyncio.to_thread(int)
         other.execute("ROLLBACK")
     other.close()
     await write
-    assert set(lends) == {1}
+    assert set(waits) == {1}
 
 
 def test_thread_survives_the_end_of_its_loop(path, clock):

@@ -1,20 +1,20 @@
-"""Parser of templates: compiles the text to steps and expressions of ``running``."""
+"""Parser of templates: compiles the text to steps and expressions of ``executor``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.codec import decode_json
-from steersman.nodes.gotemplate import running
+from steersman.nodes.gotemplate import executor
 from steersman.nodes.gotemplate.errors import TemplateSyntaxError
+from steersman.nodes.gotemplate.executor import Body, Template
 from steersman.nodes.gotemplate.functions import FUNCTIONS
-from steersman.nodes.gotemplate.running import Body, Template
-from steersman.nodes.gotemplate.scanning import Token, scan
+from steersman.nodes.gotemplate.lexer import Token, scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from steersman.nodes.gotemplate.running import Expression, Step
+    from steersman.nodes.gotemplate.executor import Expression, Step
 
 _CONSTANTS: Final = {"true": True, "false": False, "nil": None}
 _ENDS: Final = ("end", "else")
@@ -95,7 +95,7 @@ class _Parser:
             self._next_piece += 1
             self._line = piece.line
             if piece.tokens is None:
-                steps.append(running.copied(piece.text))
+                steps.append(executor.copied(piece.text))
                 continue
             self._tokens, self._at = piece.tokens, 0
             if (word := self._take("word", *_ENDS)) is not None:
@@ -114,8 +114,8 @@ class _Parser:
             "define": self._define,
             "block": self._block,
             "template": self._invoke,
-            "break": lambda: self._leave(running.breaking),
-            "continue": lambda: self._leave(running.continuing),
+            "break": lambda: self._leave(executor.breaking),
+            "continue": lambda: self._leave(executor.continuing),
         }
         if word in actions:
             self._at += 1
@@ -123,7 +123,7 @@ class _Parser:
         is_assignment = self._peek().kind == "variable" and self._is_assigned()
         expression = self._pipeline()
         self._expect_end()
-        return running.evaluated(expression) if is_assignment else running.written(expression)
+        return executor.evaluated(expression) if is_assignment else executor.written(expression)
 
     def _is_assigned(self) -> bool:
         following = self._tokens[self._at + 1] if self._at + 1 < len(self._tokens) else _END
@@ -139,7 +139,7 @@ class _Parser:
             otherwise, end = self._otherwise()
         self._close(end, line)
         del self._names[visible_names:]
-        return running.chosen(condition, then, otherwise, with_dot=with_dot)
+        return executor.chosen(condition, then, otherwise, with_dot=with_dot)
 
     def _otherwise(self) -> tuple[Sequence[Step], str]:
         if (word := self._take("word", "if", "with")) is not None:
@@ -165,7 +165,7 @@ class _Parser:
             otherwise, end = self._steps()
         self._close(end, line)
         del self._names[visible_names:]
-        return running.repeated(over, variables, steps, otherwise)
+        return executor.repeated(over, variables, steps, otherwise)
 
     def _loop_variables(self) -> tuple[int, ...]:
         start, variable_names = self._at, []
@@ -205,16 +205,16 @@ class _Parser:
     def _invoke(self) -> Step:
         name = self._name()
         self._called.append((name, self._line))
-        argument = running.constant(None) if self._peek() is _END else self._pipeline()
+        argument = executor.constant(None) if self._peek() is _END else self._pipeline()
         self._expect_end()
-        return running.invoked(self._bodies, name, argument)
+        return executor.invoked(self._bodies, name, argument)
 
     def _block(self) -> Step:
         name, line = self._name(), self._line
         argument = self._pipeline()
         self._expect_end()
         self._defined(name, line)
-        return running.invoked(self._bodies, name, argument)
+        return executor.invoked(self._bodies, name, argument)
 
     # Values
 
@@ -237,7 +237,7 @@ class _Parser:
             self._at += 2
             slot = self._slot(name) if sign == "=" else None
             value = self._pipeline()
-            return running.assigned(self._declare(name) if slot is None else slot, value)
+            return executor.assigned(self._declare(name) if slot is None else slot, value)
         expression = self._command(None)
         while self._take("sign", "|"):
             expression = self._command(expression)
@@ -268,18 +268,18 @@ class _Parser:
         if name in ("and", "or"):
             if not arguments:
                 raise self._fault(f"wrong number of args for {name}: want at least 1 got 0")
-            return running.first_that(name == "or", arguments)
+            return executor.first_that(name == "or", arguments)
         if name in self._context:
-            return running.called(name, None, arguments)
+            return executor.called(name, None, arguments)
         if name not in FUNCTIONS:
             raise self._fault(f'function "{name}" not defined')
         self._mutates_data |= name == "set"
-        return running.called(name, FUNCTIONS[name], arguments)
+        return executor.called(name, FUNCTIONS[name], arguments)
 
     def _operand(self) -> Expression:
         value = self._term()
         while self._peek().kind == "field" and not self._peek().spaced:
-            value = running.field(value, self._peek().text[1:])
+            value = executor.field(value, self._peek().text[1:])
             self._at += 1
         return value
 
@@ -288,19 +288,19 @@ class _Parser:
         self._at += 1
         match token.kind:
             case "field":
-                return running.field(running.the_dot, token.text[1:])
+                return executor.field(executor.the_dot, token.text[1:])
             case "variable":
-                return running.variable(self._slot(token.text))
+                return executor.variable(self._slot(token.text))
             case "text" | "raw":
-                return running.constant(_unquoted(token))
+                return executor.constant(_unquoted(token))
             case "number":
-                return running.constant(self._number(token.text))
+                return executor.constant(self._number(token.text))
             case "word" if token.text in _CONSTANTS:
-                return running.constant(_CONSTANTS[token.text])
+                return executor.constant(_CONSTANTS[token.text])
             case "word":
                 return self._call(token.text, ())
         if token.text == ".":
-            return running.the_dot
+            return executor.the_dot
         if token.text == "(":
             value = self._pipeline()
             if self._take("sign", ")") is None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from steersman.controlplane.bootstrap.ensuring import DesiredObject, ensure
+from steersman.controlplane.bootstrap.ensure import DesiredObject, ensure
 from steersman.controlplane.bootstrap.errors import BootstrapError
 from steersman.testing import InProcessAPIServer
 

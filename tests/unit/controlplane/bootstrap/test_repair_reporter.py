@@ -3,7 +3,7 @@
 import logging
 
 from steersman.controlplane.bootstrap.findings import Fault, Finding
-from steersman.controlplane.bootstrap.reporting import Reporter
+from steersman.controlplane.bootstrap.repair_reporter import Reporter
 
 SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "n", "name": "a"}}
 

@@ -12,7 +12,7 @@ HINTS: Final = (
 )
 
 
-def greeting(node: str, elapsed_seconds: float) -> list[str]:
+def ready_message(node: str, elapsed_seconds: float) -> list[str]:
     """Return the lines, in their order."""
     width = max(len(command) for command, _ in HINTS)
     hints = [f"  {command:{width}}   {effect}" for command, effect in HINTS]

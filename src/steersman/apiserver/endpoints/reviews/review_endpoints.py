@@ -46,10 +46,10 @@ def review_endpoints(
         kind=resource.kind,
         group_version=(resource.group, resource.version),
     )
-    return {"create": partial(_ask, scope, answer)}
+    return {"create": partial(_review, scope, answer)}
 
 
-async def _ask(scope: PostScope, answer: Answer, request: Request) -> Response:
+async def _review(scope: PostScope, answer: Answer, request: Request) -> Response:
     """Return 201 and the review with its status. Raises the errors of decoding and of ``answer``."""
     posted, form = await read_posted(scope, request)
     posted.new.pop("status", None)

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.apiserver.flowcontrol.shuffling import deal, flow_hash
+from steersman.apiserver.flowcontrol.shuffle_sharding import deal, flow_hash
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(1, 128), st.integers(1, 10))

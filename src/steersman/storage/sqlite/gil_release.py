@@ -1,4 +1,4 @@
-"""Lending of the interpreter lock (GIL) by a busy event loop to the store's threads.
+"""Release of the interpreter lock (GIL) by a busy event loop to the store's threads.
 
 A thread waiting for the GIL requests it after the switch interval, and the interval restarts whenever the GIL was free.
 A busy loop frees it at every system call, too briefly for another core to take it, so a thread may wait for it for up
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: Bound of one wait of the loop.
-LEND_SECONDS: Final = 0.0005
+RELEASE_SECONDS: Final = 0.0005
 #: Waits without progress, after which the threads rather wait for the disk: the loop waits rarely then, and never longer.
 FRUITLESS_MAX: Final = 100
 _FRUITLESS_PAUSE_SECONDS: Final = 0.01
 
 
-class Lender:
+class GILRelease:
     """Waits of the event loop for threads of a store."""
 
     def __init__(self, progress: Callable[[], int]) -> None:
@@ -41,9 +41,9 @@ class Lender:
         with contextlib.suppress(RuntimeError):  # a notification waits already
             self._signal.release()
 
-    def lend(self) -> float:
+    def wait(self) -> float:
         """Wait for a moment; return the seconds after which to wait again, if threads still work then."""
-        is_notified = self._signal.acquire(timeout=LEND_SECONDS)
+        is_notified = self._signal.acquire(timeout=RELEASE_SECONDS)
         before, self._seen = self._seen, self._progress()
         self.fruitless = 0 if is_notified or self._seen != before else self.fruitless + 1
         return _FRUITLESS_PAUSE_SECONDS if self.fruitless > FRUITLESS_MAX else 0.0
