@@ -67,17 +67,17 @@ class WarningRecorder:
     Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/filters/warning.go
     """
 
-    __slots__ = ("_is_truncating", "_texts", "_written")
+    __slots__ = ("_is_truncating", "_texts", "_warning_bytes")
 
     def __init__(self) -> None:
         self._texts: Final[dict[str, None]] = {}
-        self._written = 0
+        self._warning_bytes = 0
         self._is_truncating = False
 
     @property
     def is_full(self) -> bool:
         """True if further warnings are dropped."""
-        return self._is_truncating and self._written >= _WARNINGS_MAX
+        return self._is_truncating and self._warning_bytes >= _WARNINGS_MAX
 
     @property
     def texts(self) -> list[str]:
@@ -93,12 +93,12 @@ class WarningRecorder:
             return
         self._texts[text] = None
         if self._is_truncating:
-            self._written += min(len(text), _WARNING_MAX)
-        elif self._written + len(text) <= _WARNINGS_MAX:
-            self._written += len(text)
+            self._warning_bytes += min(len(text), _WARNING_MAX)
+        elif self._warning_bytes + len(text) <= _WARNINGS_MAX:
+            self._warning_bytes += len(text)
         else:
             self._is_truncating = True
-            self._written = sum(min(len(warning), _WARNING_MAX) for warning in self._texts)
+            self._warning_bytes = sum(min(len(warning), _WARNING_MAX) for warning in self._texts)
 
     def add_all(self, texts: Iterable[str]) -> None:
         """Record warnings while there is space; further ``texts`` are not computed."""

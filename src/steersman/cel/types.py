@@ -144,26 +144,26 @@ def is_dyn_or_error(type_: Type) -> bool:
 class Bindings:
     """Substitutions of type parameters."""
 
-    __slots__ = ("_known",)
+    __slots__ = ("_substitutions",)
 
     def __init__(self, substitutions: Mapping[Type, Type] | None = None) -> None:
-        self._known: Final = dict(substitutions or {})
+        self._substitutions: Final = dict(substitutions or {})
 
     def copy(self) -> Bindings:
         """Return a copy for a trial match."""
-        return Bindings(self._known)
+        return Bindings(self._substitutions)
 
     def find(self, type_: Type) -> Type | None:
         """Return the binding of a parameter, or None."""
-        return self._known.get(type_)
+        return self._substitutions.get(type_)
 
     def add(self, type_: Type, meaning: Type) -> None:
         """Bind a parameter."""
-        self._known[type_] = meaning
+        self._substitutions[type_] = meaning
 
     def resolve(self, type_: Type, *, free_is_dyn: bool = False) -> Type:
         """Return the type with its parameters substituted."""
-        bound = self._known.get(type_)
+        bound = self._substitutions.get(type_)
         if bound is not None:
             return self.resolve(bound, free_is_dyn=free_is_dyn)
         if type_.kind == "param":
@@ -205,7 +205,7 @@ class Bindings:
 
     def _substitute(self, parameter: Type, other: Type) -> tuple[bool, bool]:
         """Return whether the types match, and whether the binding already decides it."""
-        bound = self._known.get(parameter)
+        bound = self._substitutions.get(parameter)
         if bound is not None:
             if bound == other:
                 return True, True
@@ -213,20 +213,20 @@ class Bindings:
                 return False, True
             general = other if is_less_specific(other, bound) else bound
             if not self._occurs(parameter, general):
-                self._known[parameter] = general
+                self._substitutions[parameter] = general
             return True, True
         if parameter == other:
             return True, True
         if self._occurs(parameter, other):
             return False, False
-        self._known[parameter] = other
+        self._substitutions[parameter] = other
         return True, True
 
     def _occurs(self, parameter: Type, other: Type) -> bool:
         if parameter == other:
             return True
         if other.kind == "param":
-            bound = self._known.get(other)
+            bound = self._substitutions.get(other)
             return bound is not None and self._occurs(parameter, bound)
         return any(self._occurs(parameter, p) for p in other.params)
 

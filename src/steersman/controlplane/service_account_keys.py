@@ -29,8 +29,8 @@ class ServiceAccountKeys:
         missing or have no PEM key, and for a missing key of an earlier start: a new one would invalidate all
         tokens.
         """
-        self._own: Final = own
-        self._given: Final = signing
+        self._generated_path: Final = own
+        self._signing_path: Final = signing
         self._checking: Final = tuple(checking)
         self._reading: Final = asyncio.Lock()
         self._signing: PrivateKey | None = None
@@ -57,7 +57,7 @@ class ServiceAccountKeys:
     async def signing_file(self) -> Path | None:
         """Return the file of the signing key, generated if needed; None if in memory. Raises ``OptionError``."""
         await self._load()
-        return self._given or self._own
+        return self._signing_path or self._generated_path
 
     async def verifying(self) -> dict[str, PublicKey]:
         """Return all public keys for verification, by id. Raises ``OptionError``."""
@@ -77,9 +77,9 @@ class ServiceAccountKeys:
     def _read(self) -> tuple[PrivateKey, dict[str, PublicKey]]:
         from steersman.apiserver.authn import keys  # noqa: PLC0415 — loads cryptography
 
-        path = self._given or self._own
+        path = self._signing_path or self._generated_path
         try:
-            if path is not None and (path is self._given or path.exists()):
+            if path is not None and (path is self._signing_path or path.exists()):
                 signing = keys.read_private_key(path.read_bytes())
             else:
                 signing = keys.new_private_key()

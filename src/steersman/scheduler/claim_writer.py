@@ -191,7 +191,7 @@ class ClaimWriter:
                 )
             except NotFound:
                 continue
-        created_claim = self._catalog.made.get(pod.uid)
+        created_claim = self._catalog.created_claims.get(pod.uid)
         if reservation.extended is not None and created_claim is not None:
             await self.delete(created_claim)
 

@@ -26,7 +26,7 @@ class Lookup(Generic[T]):
 
     def __init__(self, cache: WatchCache, read: Callable[[dict[str, Any]], T]) -> None:
         self._cache: Final = cache
-        self._read: Final = read
+        self._read_object: Final = read
         self._cached: Final[dict[str, tuple[Entry, T]]] = {}
         self._cached_size: Final = CacheSize("objects of admission plugins")
         #: Result of ``all`` until an object changes; follows the cache after the first call.
@@ -113,7 +113,7 @@ class Lookup(Generic[T]):
             return cached[1]
         self._forget(entry.key)
         size, value_bytes = self._cached_size, _BYTES_PER_BYTE * len(entry.raw)
-        value = self._read(entry.tree())
+        value = self._read_object(entry.tree())
         if value_bytes > _CACHED_BYTES // 8:
             return value
         if len(self._cached) >= _CACHED_MAX or size.size_bytes + value_bytes > _CACHED_BYTES:

@@ -110,7 +110,7 @@ class Aggregator:
         self._pools: Final = PoolGroup()
         self._checks: Final = asyncio.Semaphore(CHECKS_MAX)
         #: Revisions of the APIServices seen, by name.
-        self._seen: dict[str, int] = {}
+        self._synced_revisions: dict[str, int] = {}
         self._watched: dict[str, _Watched] = {}
         self._backends: dict[tuple[str, str], Backend] = {}
         self._is_following_services = False
@@ -173,12 +173,12 @@ class Aggregator:
 
     def _sync(self) -> None:
         entries = {entry.name: entry for entry in self._api_services.cache.snapshot()}
-        for name in [name for name in self._seen if name not in entries]:
-            del self._seen[name]
+        for name in [name for name in self._synced_revisions if name not in entries]:
+            del self._synced_revisions[name]
             self._forget(name)
         for name, entry in entries.items():
-            if self._seen.get(name) != entry.revision:
-                self._seen[name] = entry.revision
+            if self._synced_revisions.get(name) != entry.revision:
+                self._synced_revisions[name] = entry.revision
                 self._update(name, entry.tree())
         self._publish()
 
@@ -192,7 +192,7 @@ class Aggregator:
             self._start_write(name, api_service, LOCAL)
             return
         if watched is None and len(self._watched) >= BACKENDS_MAX:
-            self._seen[name] = -1  # looked at again after any change
+            self._synced_revisions[name] = -1  # looked at again after any change
             self._start_write(name, api_service, _TOO_MANY)
             return
         if watched is None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 #: Bounds of the changes and bytes of one read, so that a watcher that is far behind does not delay others.
 _CHANGES_MAX: Final = 1000
 _BYTES_MAX: Final = 256 * 1024
-#: Ranges that are kept joined: the watchers of one round stand at the same place, stragglers one or two behind.
-_KEPT: Final = 3
+#: Number of joined ranges: the watchers of one round stand at the same place, stragglers one or two behind.
+_JOINED_MAX: Final = 3
 
 _HEADS: Final = {type_: b'{"type":"%b","object":' % type_.value.encode() for type_ in EventType}
 #: ``WatchEvent`` up to its object, a ``RawExtension``.
@@ -32,7 +32,7 @@ _PROTOBUF_HEADS: Final = {type_: length_delimited(1, type_.value.encode()) + b"\
 class Feed:
     """Events of the watchers with one selection and one form."""
 
-    __slots__ = ("__weakref__", "_kept", "_raw_heads", "_whole", "cache", "event", "is_protobuf", "selection")
+    __slots__ = ("__weakref__", "_joined", "_raw_heads", "_whole", "cache", "event", "is_protobuf", "selection")
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Feed:
         self.is_protobuf: Final = frame is protobuf_event_frame
         self._raw_heads = {type_: text + head for type_, text in _HEADS.items()} if head is not None else None
         #: (from, to, bytes) of the latest reads.
-        self._kept: list[tuple[int, int, bytes]] = []
+        self._joined: list[tuple[int, int, bytes]] = []
 
     def read(self, cursor: int) -> tuple[bytes, int]:
         """Return the frames from ``cursor`` on, which the ring must hold, and the cursor after them."""
@@ -63,11 +63,11 @@ class Feed:
         end = ring.end
         if cursor == end:
             return b"", end
-        for start, stop, frames in self._kept:
+        for start, stop, frames in self._joined:
             if start == cursor and stop == end:
                 return frames, stop
         frames, stop = self._encode(ring.read(cursor, _CHANGES_MAX), cursor)
-        self._kept = [(cursor, stop, frames), *self._kept[: _KEPT - 1]]
+        self._joined = [(cursor, stop, frames), *self._joined[: _JOINED_MAX - 1]]
         return frames, stop
 
     def frame(self, type_: EventType, entry: Entry) -> bytes:

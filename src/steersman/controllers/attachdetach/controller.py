@@ -55,7 +55,7 @@ class AttachDetachController(ManagedController):
         #: When an attachment was found to be of no use, in monotonic seconds.
         self._idle: dict[str, float] = {}
         #: Node by volume of requested attachments that the cache does not show yet; the request may have failed.
-        self._asked: dict[str, str] = {}
+        self._requested_nodes: dict[str, str] = {}
         #: Last ``volumesInUse`` of deleted Nodes with attachments.
         self._left_in_use: dict[str, Collection[str]] = {}
         never = context.options.disable_force_detach_on_timeout
@@ -98,8 +98,8 @@ class AttachDetachController(ManagedController):
             self._idle.pop(name_of(attachment), None)
             self._release_volume(volume_of(attachment))
             return
-        if self._asked.get(volume_of(attachment)) == attachment.spec.nodeName:
-            del self._asked[volume_of(attachment)]
+        if self._requested_nodes.get(volume_of(attachment)) == attachment.spec.nodeName:
+            del self._requested_nodes[volume_of(attachment)]
         if isinstance(change, Updated):
             self._record_result(change.old, change.new)
 
@@ -179,7 +179,7 @@ class AttachDetachController(ManagedController):
                 force_seconds=self._force_seconds,
             )
         # Before anything is awaited, so that no other Node is given the same volume meanwhile.
-        self._asked |= {
+        self._requested_nodes |= {
             volume_of(attachment): key
             for attachment in plan.attach
             if not is_shared(desired_volumes[volume_of(attachment)])
@@ -198,16 +198,18 @@ class AttachDetachController(ManagedController):
     def _other_nodes(self, volume: str, node: str) -> list[str]:
         """Return the other Nodes that a volume is attached to, or is about to be."""
         nodes = [attachment.spec.nodeName for attachment in self._attachments.lister.by_index(_OF_VOLUME, volume)]
-        return [name for name in (*nodes, self._asked.get(volume, node)) if name != node]
+        return [name for name in (*nodes, self._requested_nodes.get(volume, node)) if name != node]
 
     async def _drop_unneeded(self, key: str, desired_volumes: Container[str]) -> None:
         """Check with the server whether requested attachments that are no longer needed were created."""
-        for volume in [name for name, node in self._asked.items() if node == key and name not in desired_volumes]:
+        for volume in [
+            name for name, node in self._requested_nodes.items() if node == key and name not in desired_volumes
+        ]:
             cached_volume = self._volumes.lister.get(volume)
             csi = cached_volume.spec.csi if cached_volume is not None and cached_volume.spec is not None else None
             if csi is not None and await self._exists(attachment_name(csi.volumeHandle, csi.driver, key)):
                 continue
-            self._asked.pop(volume, None)
+            self._requested_nodes.pop(volume, None)
             self._release_volume(volume)
 
     async def _exists(self, attachment: str) -> bool:

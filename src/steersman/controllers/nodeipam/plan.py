@@ -35,36 +35,36 @@ class NodeRanges:
         self._prefix = prefix
         self._size_bits = cluster.max_prefixlen - prefix
         self._count = 1 << (prefix - cluster.prefixlen)
-        self._taken: set[int] = set()
+        self._allocated: set[int] = set()
         self._next = 0
 
     @property
     def is_full(self) -> bool:
         """Report whether there is none left."""
-        return len(self._taken) >= self._count
+        return len(self._allocated) >= self._count
 
     def take(self) -> str:
         """Allocate the next free CIDR. Raises RangeFull."""
-        if len(self._taken) >= self._count:
+        if len(self._allocated) >= self._count:
             raise RangeFull(
                 "CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range"
             )
-        while self._next in self._taken:
+        while self._next in self._allocated:
             self._next = (self._next + 1) % self._count
         index, self._next = self._next, (self._next + 1) % self._count
-        self._taken.add(index)
+        self._allocated.add(index)
         address = self.cluster.network_address + (index << self._size_bits)
         return f"{address}/{self._prefix}"
 
     def occupy(self, text: str) -> bool:
         """Mark a CIDR as allocated; return False if it is not within the cluster CIDR."""
         indexes = self._indexes(text)
-        self._taken.update(indexes)
+        self._allocated.update(indexes)
         return bool(indexes)
 
     def release(self, text: str) -> None:
         """Release a CIDR."""
-        self._taken.difference_update(self._indexes(text))
+        self._allocated.difference_update(self._indexes(text))
 
     def _indexes(self, text: str) -> range:
         network = parse_cidr(text)

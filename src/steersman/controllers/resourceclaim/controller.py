@@ -48,7 +48,7 @@ _BY_CLAIM: Final = "resource claim"
 _BY_POD: Final = "resource claim pod"
 _MANAGER: Final = "ResourceClaimController"
 #: Maximum number of remembered UIDs of deleted pods, which need no read of the server.
-_GONE_MAX: Final = 500
+_ABSENT_PODS_MAX: Final = 500
 
 
 class ResourceClaimController(ManagedController):
@@ -60,10 +60,10 @@ class ResourceClaimController(ManagedController):
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_resourceclaim_syncs)
-        self._gone: LruDict[str, bool] = LruDict(_GONE_MAX)
+        self._absent_pods: LruDict[str, bool] = LruDict(_ABSENT_PODS_MAX)
         #: Pod UIDs and entries with a requested claim that the cache does not show yet. It may exist:
         #: the response may be lost, and names are generated.
-        self._asked: set[tuple[str, str]] = set()
+        self._created_claims: set[tuple[str, str]] = set()
         self._pods = self.informer(Pod)
         self._pods.add_index(_BY_TEMPLATE, _templates)
         self._pods.add_index(_BY_CLAIM, _claims)
@@ -77,8 +77,8 @@ class ResourceClaimController(ManagedController):
     def _pod_changed(self, change: Change[Pod]) -> None:
         pod = change.latest
         if isinstance(change, Deleted):
-            self._gone.put(uid_of(pod), True)
-            self._asked -= {(uid_of(pod), entry.name) for entry in entries(pod)}
+            self._absent_pods.put(uid_of(pod), True)
+            self._created_claims -= {(uid_of(pod), entry.name) for entry in entries(pod)}
         # A scheduler makes claims for extended resources (KEP-5004), which the pod's spec does not name.
         own = self._claims.lister.by_index(_BY_POD, key_of(pod))
         if not entries(pod) and not own:
@@ -92,7 +92,7 @@ class ResourceClaimController(ManagedController):
     def _claim_changed(self, change: Change[ResourceClaim]) -> None:
         claim = change.latest
         if not isinstance(change, Deleted):
-            self._asked.discard(made_for(claim))
+            self._created_claims.discard(made_for(claim))
             self.queue.add(_CLAIM + key_of(claim))
         for pod in self._pods.lister.by_index(_BY_CLAIM, key_of(claim)):
             self.queue.add(_POD + key_of(pod))
@@ -139,7 +139,7 @@ class ResourceClaimController(ManagedController):
     async def _make(self, key: str, pod: Pod, missing_claim: MissingClaim) -> str:
         claim_id = (uid_of(pod), missing_claim.entry)
         claims: Iterable[ResourceClaim] = self._claims.lister.by_index(_BY_POD, key_of(pod))
-        if claim_id in self._asked:
+        if claim_id in self._created_claims:
             claims = await self.client.list_all(ResourceClaim, namespace=namespace_of(pod))
         existing_claim = already_made(pod, missing_claim.entry, claims)
         if existing_claim is not None:
@@ -150,7 +150,7 @@ class ResourceClaimController(ManagedController):
                 f'resource claim template "{missing_claim.template}": '
                 f'resourceclaimtemplate.resource.k8s.io "{missing_claim.template}" not found'
             )
-        self._asked.add(claim_id)
+        self._created_claims.add(claim_id)
         created = await self.client.create(from_template(pod, missing_claim.entry, template))
         self.record_created(key, self._claims, created)
         return name_of(created)
@@ -183,7 +183,7 @@ class ResourceClaimController(ManagedController):
 
     async def _is_gone(self, claim: ResourceClaim, consumer: ResourceClaimConsumerReference) -> bool:
         """Report whether a consumer does not exist; verified with the server, as the scheduler may be ahead of the cache."""
-        if self._gone.get(consumer.uid):
+        if self._absent_pods.get(consumer.uid):
             return True
         pod: Any = self._pods.lister.get(consumer.name, namespace=namespace_of(claim))
         if pod is None:

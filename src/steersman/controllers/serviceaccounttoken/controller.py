@@ -40,8 +40,8 @@ class TokensController(ManagedController):
         super().__init__(context, workers=context.options.concurrent_serviceaccount_token_syncs)
         self._key = key
         self._root_ca = root_ca
-        #: Secrets that went, and the account that each named.
-        self._gone: dict[str, Secret] = {}
+        #: Deleted Secrets, and the account that each named.
+        self._deleted_secrets: dict[str, Secret] = {}
         self._secrets = self.informer(Secret, field_selector={"type": TYPE})
         self._secrets.add_index(_BY_ACCOUNT, _accounts)
         self._secrets.add_callback(self._secret_changed)
@@ -50,7 +50,7 @@ class TokensController(ManagedController):
 
     def _secret_changed(self, change: Change[Secret]) -> None:
         if isinstance(change, Deleted) and account_key(change.old):
-            self._gone[key_of(change.old)] = change.old
+            self._deleted_secrets[key_of(change.old)] = change.old
         self.queue.add(key_of(change.latest))
 
     def _account_changed(self, change: Change[ServiceAccount]) -> None:
@@ -60,12 +60,12 @@ class TokensController(ManagedController):
             self.queue.add(key_of(secret))
 
     async def reconcile(self, key: str) -> None:
-        """Fill a Secret, or delete it where its account is not there; take a gone one off its account's list."""
-        removed = self._gone.get(key)
+        """Fill a Secret, or delete it if its account does not exist; remove a deleted one from its account's list."""
+        removed = self._deleted_secrets.get(key)
         if removed is not None:
             await self._unlist(removed)
-            if self._gone.get(key) is removed:
-                del self._gone[key]
+            if self._deleted_secrets.get(key) is removed:
+                del self._deleted_secrets[key]
         secret = self._secrets.lister.by_key(key)
         if secret is None or not account_key(secret):
             return

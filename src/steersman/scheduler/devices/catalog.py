@@ -22,7 +22,7 @@ class DeviceCatalog:
         #: DeviceClass by extended resource name.
         self.resources: Final[dict[str, str]] = {}
         #: Claims created for extended resources, by pod UID.
-        self.made: Final[dict[str, Any]] = {}
+        self.created_claims: Final[dict[str, Any]] = {}
         self.usage: Final = Usage()
         self._slices: Final[dict[str, Any]] = {}
         self._pools: Pools | None = None
@@ -71,7 +71,7 @@ class DeviceCatalog:
         self._count(claim)
         pod = owner_of(claim)
         if pod:
-            self.made[pod] = claim
+            self.created_claims[pod] = claim
             if allocation_of(claim) is not None:
                 self.remove_pending_for_pod(pod)
         return True
@@ -86,8 +86,8 @@ class DeviceCatalog:
         """Remove a deleted claim."""
         self.claims.pop(f"{claim.metadata.namespace}/{claim.metadata.name}", None)
         pod = owner_of(claim)
-        if pod and self.made.get(pod, claim).metadata.uid == claim.metadata.uid:
-            self.made.pop(pod, None)
+        if pod and self.created_claims.get(pod, claim).metadata.uid == claim.metadata.uid:
+            self.created_claims.pop(pod, None)
         self._recount(claim.metadata.uid, self._pending.get(claim.metadata.uid))
 
     # Pending allocations

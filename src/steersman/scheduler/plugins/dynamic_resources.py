@@ -196,7 +196,7 @@ class DynamicResources(Plugin):
         An unused claim whose devices are unreachable or failed is deallocated; a left-over extended resource claim is
         deleted.
         """
-        left_over = self._catalog.made.get(pod.uid)
+        left_over = self._catalog.created_claims.get(pod.uid)
         if not pod.device_claims and not self._resources(pod):
             return PostFilterResult(NO_CLAIMS)
         try:
@@ -235,7 +235,7 @@ class _ClaimsFilter(PodFilter):
         self._pod = pod
         self._catalog = catalog
         self._resources = resources
-        self._has_left_over_claim = bool(resources) and pod.uid in catalog.made
+        self._has_left_over_claim = bool(resources) and pod.uid in catalog.created_claims
         self._tests = [test for claim in claims if (test := _claim_node_test(claim)) is not None]
         #: Keyed by the extended resources that devices provide on a node.
         self._allocators: dict[frozenset[str], Allocator | None] = {}

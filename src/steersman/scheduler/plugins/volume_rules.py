@@ -122,13 +122,13 @@ class VolumeZone(Plugin):
 
 class _ZoneFilter(PodFilter):
     def __init__(self, allowed_zones: list[tuple[str, frozenset[str]]]) -> None:
-        self._wanted = allowed_zones
+        self._allowed_zones = allowed_zones
 
     def __call__(self, node: NodeInfo) -> Rejection | None:
         labels = node.labels
         if not any(key in labels for key in _ZONE_LABELS):
             return None  # a node without topology labels matches any zone
-        for key, values in self._wanted:
+        for key, values in self._allowed_zones:
             if labels.get(key, labels.get(_ZONE_LABELS[key])) not in values:
                 return VolumeZone._REJECTION
         return None

@@ -38,11 +38,11 @@ class RequestNames:
     """Names by which a claim's requests can be referenced: ``gpu``, ``gpu/large``."""
 
     def __init__(self, spec: Tree) -> None:
-        self._known: set[str] = set()
+        self._request_names: set[str] = set()
         for request in (spec.get("devices") or {}).get("requests") or ():
             name = request.get("name") or ""
-            self._known.add(name)
-            self._known |= {f"{name}/{part.get('name') or ''}" for part in request.get("firstAvailable") or ()}
+            self._request_names.add(name)
+            self._request_names |= {f"{name}/{part.get('name') or ''}" for part in request.get("firstAvailable") or ()}
 
     def check(self, name: str, path: Path) -> Iterator[FieldError]:
         """Validate a reference to a request."""
@@ -52,7 +52,7 @@ class RequestNames:
             return
         for part in parts:
             yield from check_label_name(part, path)
-        if name not in self._known:
+        if name not in self._request_names:
             yield field.invalid(path, name, _REQUEST_NAME)
 
 
