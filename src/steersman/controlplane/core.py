@@ -29,7 +29,7 @@ from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for
 from steersman.controlplane.access import Authentication, Authorization
 from steersman.controlplane.api_services import API_SERVICES, APIServices, LoopbackStatusWriter
-from steersman.controlplane.auditing import make_auditor
+from steersman.controlplane.audit_options import make_auditor
 from steersman.controlplane.bootstrap.default_objects import FLOW_CONTROL_HOOK, NAMESPACES_HOOK, DefaultObjects
 from steersman.controlplane.bootstrap.post_start_hooks import PostStartHooks
 from steersman.controlplane.definitions import LoopbackDefinitionWriter

@@ -287,7 +287,7 @@ def _check_audit(options: APIServerOptions) -> None:
     if options.audit_log_path and options.audit_log_path != "-" and os.path.isdir(options.audit_log_path):  # noqa: PTH112
         raise OptionError(f"--audit-log-path: {options.audit_log_path} is a directory, expected a file or -")
     if options.audit_policy_file is not None:
-        from steersman.controlplane.auditing import read_audit_policy  # noqa: PLC0415 — few servers audit
+        from steersman.controlplane.audit_options import read_audit_policy  # noqa: PLC0415 — few servers audit
 
         # Also without a log or a webhook: a policy that does not parse is an error now, not when a log is added.
         read_audit_policy(options.audit_policy_file)

@@ -178,7 +178,7 @@ def _attempted_methods(request: Request) -> str:
     return ",".join(methods)
 
 
-def auditing(auditor: Auditor) -> Filter:
+def audit(auditor: Auditor) -> Filter:
     """Record authenticated requests. Raises 500 if a strict log fails."""
 
     def wrap(handler: Handler) -> Handler:

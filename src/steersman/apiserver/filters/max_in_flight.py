@@ -33,7 +33,7 @@ def is_long_running(info: RequestInfo) -> bool:
     return info.verb in ("watch", "proxy") or (info.is_resource and info.subresource in _STREAMING)
 
 
-def fairness(in_flight: InFlight, *, reading_max: int, mutating_max: int) -> Filter:
+def max_in_flight(in_flight: InFlight, *, reading_max: int, mutating_max: int) -> Filter:
     """Raise 429 above a limit (0: none). As upstream, ``system:masters`` is exempt, to be able to resolve overload."""
 
     def wrap(handler: Handler) -> Handler:

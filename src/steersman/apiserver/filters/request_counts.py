@@ -35,7 +35,7 @@ class AuditIds:
         return self._head + b"%012x" % self._count
 
 
-def audit(metrics: RequestMetrics, *, monotonic: Callable[[], float] = time.perf_counter) -> Filter:
+def count_requests(metrics: RequestMetrics, *, monotonic: Callable[[], float] = time.perf_counter) -> Filter:
     """Count authenticated requests by attributes and response code."""
     count = metrics.count
 

@@ -1,6 +1,6 @@
 """``/metrics`` in the Prometheus text format, rendered per scrape from plain counters.
 
-Counters are integers in dicts where events occur (``filters.audit`` and others); collectors convert them to ``Family``
+Counters are integers in dicts where events occur (``filters.request_counts`` and others); collectors convert them to ``Family``
 objects only here, so that counting is nearly free.
 """
 

@@ -10,9 +10,9 @@ from steersman.apiserver.filters.authentication import authentication
 from steersman.apiserver.filters.authorization import authorization
 from steersman.apiserver.filters.errors import errors
 from steersman.apiserver.filters.impersonation import impersonation
-from steersman.apiserver.filters.max_in_flight import fairness
+from steersman.apiserver.filters.max_in_flight import max_in_flight
 from steersman.apiserver.filters.priority_and_fairness import priority_and_fairness
-from steersman.apiserver.filters.request_counts import audit
+from steersman.apiserver.filters.request_counts import count_requests
 from steersman.apiserver.filters.request_deadline import request_deadline
 from steersman.apiserver.filters.request_info import request_info
 from steersman.apiserver.server.dispatching import dispatching
@@ -65,7 +65,7 @@ def build_chain(
         *around,
         authentication(options.authenticator),
         *inside,
-        audit(options.metrics),
+        count_requests(options.metrics),
         impersonation(options.authorizer),
         *options.extra,
         _limits(options),
@@ -81,11 +81,11 @@ def _limits(options: ChainOptions) -> Filter:
     """Return the filters that limit concurrency."""
     if options.flow_control is not None:
         return priority_and_fairness(options.flow_control, options.in_flight)
-    return fairness(options.in_flight, reading_max=options.reading_max, mutating_max=options.mutating_max)
+    return max_in_flight(options.in_flight, reading_max=options.reading_max, mutating_max=options.mutating_max)
 
 
 def _audit_filters(auditor: Auditor) -> tuple[Sequence[Filter], Sequence[Filter]]:
     """Return the audit filters: outside of authentication, and inside (which records the end of streams last)."""
-    from steersman.apiserver.filters.audit import auditing, failed_authentication  # noqa: PLC0415 — few servers record
+    from steersman.apiserver.filters.audit import audit, failed_authentication  # noqa: PLC0415 — few servers record
 
-    return [failed_authentication(auditor)], [auditing(auditor)]
+    return [failed_authentication(auditor)], [audit(auditor)]

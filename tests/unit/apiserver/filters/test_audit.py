@@ -8,7 +8,7 @@ import pytest
 
 from steersman.apimachinery.errors import StatusError, not_found, unauthorized
 from steersman.apiserver.audit.policy import read_policy
-from steersman.apiserver.filters.audit import Auditor, AuditSink, auditing, failed_authentication
+from steersman.apiserver.filters.audit import Auditor, AuditSink, audit, failed_authentication
 from steersman.apiserver.filters.request_info import parse
 from steersman.apiserver.http import Request, Response
 from steersman.apiserver.request import UserInfo
@@ -79,7 +79,7 @@ async def run(recorder: Auditor, of: Request, outcome) -> Response:
             raise outcome
         return outcome
 
-    return await auditing(recorder)(handler)(of)
+    return await audit(recorder)(handler)(of)
 
 
 async def test_request_is_recorded_before_and_after():

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from steersman.apimachinery.errors import StatusError
-from steersman.apiserver.filters.max_in_flight import InFlight, fairness
+from steersman.apiserver.filters.max_in_flight import InFlight, max_in_flight
 from steersman.apiserver.filters.request_info import parse
 from steersman.apiserver.http import Request, Response
 from steersman.apiserver.request import UserInfo
@@ -38,7 +38,7 @@ def in_flight() -> InFlight:
 
 async def test_reads_and_writes_have_separate_limits(in_flight):
     slow = Slow()
-    handler = fairness(in_flight, reading_max=1, mutating_max=1)(slow)
+    handler = max_in_flight(in_flight, reading_max=1, mutating_max=1)(slow)
     running = [asyncio.create_task(handler(request())), asyncio.create_task(handler(request("POST")))]
     await asyncio.sleep(0)  # noqa: TID251
     assert (in_flight.reading, in_flight.mutating) == (1, 1)
@@ -57,7 +57,7 @@ async def test_reads_and_writes_have_separate_limits(in_flight):
 )
 async def test_long_running_requests_are_not_counted(in_flight, method, path):
     slow = Slow()
-    handler = fairness(in_flight, reading_max=1, mutating_max=1)(slow)
+    handler = max_in_flight(in_flight, reading_max=1, mutating_max=1)(slow)
     task = asyncio.create_task(handler(request(method, path)))
     await asyncio.sleep(0)  # noqa: TID251
     assert (in_flight.reading, in_flight.mutating) == (0, 0)
@@ -69,7 +69,7 @@ async def test_system_masters_are_exempt(in_flight):
     in_flight.reading = 5
     slow = Slow()
     slow.go.set()
-    handler = fairness(in_flight, reading_max=1, mutating_max=1)(slow)
+    handler = max_in_flight(in_flight, reading_max=1, mutating_max=1)(slow)
     assert (await handler(request("GET", PODS, "system:masters"))).code == 200
 
 
@@ -77,7 +77,7 @@ async def test_zero_disables_limit(in_flight):
     in_flight.mutating = 1000
     slow = Slow()
     slow.go.set()
-    assert (await fairness(in_flight, reading_max=0, mutating_max=0)(slow)(request("POST"))).code == 200
+    assert (await max_in_flight(in_flight, reading_max=0, mutating_max=0)(slow)(request("POST"))).code == 200
 
 
 async def test_failed_request_releases_its_slot(in_flight):
@@ -85,5 +85,5 @@ async def test_failed_request_releases_its_slot(in_flight):
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        await fairness(in_flight, reading_max=1, mutating_max=1)(fails)(request())
+        await max_in_flight(in_flight, reading_max=1, mutating_max=1)(fails)(request())
     assert in_flight.reading == 0

@@ -4,7 +4,7 @@ import contextlib
 
 from steersman.apimachinery.errors import StatusError, bad_request
 from steersman.apiserver.filters.max_in_flight import InFlight
-from steersman.apiserver.filters.request_counts import AuditIds, audit
+from steersman.apiserver.filters.request_counts import AuditIds, count_requests
 from steersman.apiserver.filters.request_info import parse
 from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.http import Request, Response
@@ -41,7 +41,7 @@ async def test_responses_are_counted_by_code():
             raise outcome
         return outcome
 
-    counted = audit(metrics, monotonic=iter(range(100)).__next__)(handler)
+    counted = count_requests(metrics, monotonic=iter(range(100)).__next__)(handler)
     for _ in range(4):
         with contextlib.suppress(StatusError, RuntimeError):
             await counted(request("POST", "/apis/apps/v1/namespaces/a/deployments", b"dryRun=All"))
@@ -65,7 +65,7 @@ async def test_watch_is_counted_as_in_progress_until_its_stream_ends():
     async def handler(request: Request) -> Response:
         return Response(200, stream=stream())
 
-    response = await audit(metrics)(handler)(request("GET", "/api/v1/watch/pods"))
+    response = await count_requests(metrics)(handler)(request("GET", "/api/v1/watch/pods"))
     assert await samples(metrics, "apiserver_longrunning_requests") == {"pods,cluster,WATCH,v1": 1}
     response.on_end()
     assert await samples(metrics, "apiserver_longrunning_requests") == {}

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.auditing import make_auditor
+from steersman.controlplane.audit_options import make_auditor
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.testing import InProcessAPIServer
 
