@@ -58,23 +58,12 @@ class _Checker:
         self._scopes: list[dict[str, Type]] = []
         self._bindings = Bindings()
         self._free = 0
-        self._handlers: Final[dict[type, Callable[..., Type]]] = {
-            ast.Literal: self._literal,
-            ast.Ident: self._ident,
-            ast.Select: self._select,
-            ast.Call: self._call,
-            ast.ListNode: self._list,
-            ast.MapNode: self._map,
-            ast.ObjectNode: self._object,
-            ast.Comprehension: self._comprehension,
-            ast.OptionalMap: self._optional_map,
-        }
         self.issues: Final[list[Issue]] = []
         #: Number of enclosing calls whose literals may mix types.
         self._mixing_calls = 0
 
     def check(self, node: Node) -> Type:
-        checked = self._handlers[type(node)](node)
+        checked = _HANDLERS[type(node)](self, node)
         node.type = checked
         return checked
 
@@ -226,17 +215,17 @@ class _Checker:
     def _fresh(self, overload: Overload) -> tuple[list[Type], Type]:
         """Return the overload's types with fresh type parameters."""
         names: dict[Type, Type] = {}
+        return [self._rename(p, names) for p in overload.params], self._rename(overload.result, names)
 
-        def renamed(type_: Type) -> Type:
-            if type_.kind == "param":
-                if type_ not in names:
-                    names[type_] = self._new_param()
-                return names[type_]
-            if not type_.params:
-                return type_
-            return Type(type_.kind, type_.name, [renamed(p) for p in type_.params])
-
-        return [renamed(p) for p in overload.params], renamed(overload.result)
+    def _rename(self, type_: Type, names: dict[Type, Type]) -> Type:
+        """Replace type parameters by those in ``names``, which receives new ones."""
+        if type_.kind == "param":
+            if type_ not in names:
+                names[type_] = self._new_param()
+            return names[type_]
+        if not type_.params:
+            return type_
+        return Type(type_.kind, type_.name, [self._rename(p, names) for p in type_.params])
 
     def _no_overload(self, position: int, name: str, actual: Sequence[Type], *, is_member: bool = False) -> Type:
         names = [self._bindings.resolve(type_, free_is_dyn=True).show() for type_ in actual]
@@ -373,3 +362,17 @@ class _Checker:
         if not node.flat:
             return t.optional_of(step)
         return self._operator(node.position, "_?_:_", t.BOOL, step, t.optional_of(self._new_param()))
+
+
+#: Methods by type of node; bound methods in an attribute would be a reference cycle.
+_HANDLERS: Final[dict[type, Callable[..., Type]]] = {
+    ast.Literal: _Checker._literal,
+    ast.Ident: _Checker._ident,
+    ast.Select: _Checker._select,
+    ast.Call: _Checker._call,
+    ast.ListNode: _Checker._list,
+    ast.MapNode: _Checker._map,
+    ast.ObjectNode: _Checker._object,
+    ast.Comprehension: _Checker._comprehension,
+    ast.OptionalMap: _Checker._optional_map,
+}

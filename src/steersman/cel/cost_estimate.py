@@ -70,21 +70,10 @@ def estimate_cost(tree: Node) -> int:
 class _Estimator:
     def __init__(self) -> None:
         self._locals: dict[str, int | None] = {}
-        self._handlers: Final[dict[type, Callable[..., _Estimate]]] = {
-            ast.Literal: self._literal,
-            ast.Ident: self._ident,
-            ast.Select: self._select,
-            ast.Call: self._call,
-            ast.ListNode: self._list,
-            ast.MapNode: self._map,
-            ast.ObjectNode: self._object,
-            ast.Comprehension: self._comprehension,
-            ast.OptionalMap: self._optional_map,
-        }
 
     def estimate(self, node: Node) -> _Estimate:
         """Return the estimate of a node including its children."""
-        estimate = self._handlers[type(node)](node)
+        estimate = _HANDLERS[type(node)](self, node)
         size = estimate.size
         if size is None and node.type is not None:
             size = _type_size(node.type)
@@ -162,6 +151,20 @@ class _Estimator:
             return _Estimate(operand_cost + 1, estimates[0].items)
         own, size = _call_cost(name, operands, estimates)
         return _Estimate(operand_cost + own, size)
+
+
+#: Methods by type of node; bound methods in an attribute would be a reference cycle.
+_HANDLERS: Final[dict[type, Callable[..., _Estimate]]] = {
+    ast.Literal: _Estimator._literal,
+    ast.Ident: _Estimator._ident,
+    ast.Select: _Estimator._select,
+    ast.Call: _Estimator._call,
+    ast.ListNode: _Estimator._list,
+    ast.MapNode: _Estimator._map,
+    ast.ObjectNode: _Estimator._object,
+    ast.Comprehension: _Estimator._comprehension,
+    ast.OptionalMap: _Estimator._optional_map,
+}
 
 
 def _call_cost(name: str, operands: Sequence[Node], estimates: Sequence[_Estimate]) -> tuple[int, int | None]:

@@ -81,17 +81,6 @@ class Evaluator:
         self._globals: Final[dict[str, int]] = {}
         self._scopes: list[dict[str, int]] = []
         self._count = 0
-        self._handlers: Final[dict[type, Callable[..., Step]]] = {
-            ast.Literal: self._literal,
-            ast.Ident: self._ident,
-            ast.Select: self._select,
-            ast.Call: self._call,
-            ast.ListNode: self._list,
-            ast.MapNode: self._map,
-            ast.ObjectNode: self._object,
-            ast.Comprehension: self._comprehension,
-            ast.OptionalMap: self._optional_map,
-        }
         self._root: Final = self._compile(tree)
 
     @property
@@ -115,7 +104,7 @@ class Evaluator:
         return Evaluated(value, None, state.cost)
 
     def _compile(self, node: Node) -> Step:
-        return self._handlers[type(node)](node)
+        return _HANDLERS[type(node)](self, node)
 
     def _slot(self) -> int:
         self._count += 1
@@ -272,6 +261,20 @@ class Evaluator:
             return result
 
         return mapped
+
+
+#: Methods by type of node; bound methods in an attribute would be a reference cycle.
+_HANDLERS: Final[dict[type, Callable[..., Step]]] = {
+    ast.Literal: Evaluator._literal,
+    ast.Ident: Evaluator._ident,
+    ast.Select: Evaluator._select,
+    ast.Call: Evaluator._call,
+    ast.ListNode: Evaluator._list,
+    ast.MapNode: Evaluator._map,
+    ast.ObjectNode: Evaluator._object,
+    ast.Comprehension: Evaluator._comprehension,
+    ast.OptionalMap: Evaluator._optional_map,
+}
 
 
 def _local(slot: int) -> Step:
