@@ -82,19 +82,20 @@ class _StepMeter(Interruption):
             self._wait_for_turns()
 
     def _wait_for_turns(self) -> None:
-        turned = Event()
-
-        def turn(left: int) -> None:
-            if left:
-                self._loop.call_soon(turn, left - 1)
-            else:
-                turned.set()
-
+        end = Event()
         try:
-            self._loop.call_soon_threadsafe(turn, _TURNS)
+            self._loop.call_soon_threadsafe(_turn, self._loop, _TURNS, end)
         except RuntimeError:  # the loop is closed
             raise InterruptedWorkError from None
-        turned.wait(_POLL_SECONDS)
+        end.wait(_POLL_SECONDS)
+
+
+def _turn(loop: asyncio.AbstractEventLoop, left: int, end: Event) -> None:
+    """Set ``end`` after ``left`` more turns of the loop."""
+    if left:
+        loop.call_soon(_turn, loop, left - 1, end)
+    else:
+        end.set()
 
 
 class _Job:
@@ -106,16 +107,20 @@ class _Job:
         self._function: Final = function
         self._context: Final = context
         self.loop: Final = loop
-        self._future: Final[asyncio.Future[Any]] = loop.create_future()
+        #: None when no caller waits any more.
+        self._future: asyncio.Future[Any] | None = loop.create_future()
         self.interruption: Final = _StepMeter(loop)
 
     async def result(self) -> Any:
-        """Wait for the step; a cancellation interrupts it."""
+        """Wait for the step; a cancellation interrupts it. For one caller."""
+        assert self._future is not None
         try:
             return await self._future
         except asyncio.CancelledError:
             self.interruption.set()
             raise
+        finally:
+            self._future = None  # its exception references this frame, and so the job
 
     def run(self) -> None:
         """Run the step, in a worker."""
@@ -129,9 +134,12 @@ class _Job:
             self._report(self._succeed, result)
 
     def _metered(self) -> Any:
-        _running.set(self)
-        with metered(self.interruption):
-            return self._function()
+        token = _running.set(self)
+        try:
+            with metered(self.interruption):
+                return self._function()
+        finally:
+            _running.reset(token)  # else job and context were a cycle, which holds the trees of the request
 
     def _report(self, settle: Callable[[Any], None], outcome: Any) -> None:
         try:
@@ -140,11 +148,11 @@ class _Job:
             self.interruption.set()
 
     def _succeed(self, result: Any) -> None:
-        if not self._future.done():
+        if self._future is not None and not self._future.done():
             self._future.set_result(result)
 
     def _fail(self, error: BaseException) -> None:
-        if not self._future.done():
+        if self._future is not None and not self._future.done():
             self._future.set_exception(error)
 
 
@@ -205,6 +213,7 @@ class Workers:
     def _work(jobs: SimpleQueue[_Job | None]) -> None:
         while (job := jobs.get()) is not None:
             job.run()
+            del job  # and with it the trees of its request
 
 
 _workers: Final = Workers(THREADS)

@@ -31,23 +31,27 @@ def measured(
     Results, exceptions and cancellation pass through unchanged.
     """
     error: BaseException | None = None
-    while True:
-        started = monotonic()
-        try:
-            waiting = work.send(None) if error is None else work.throw(error)
-        except StopIteration as end:
+    waiting: Any = None
+    try:
+        while True:
+            started = monotonic()
+            try:
+                waiting = work.send(None) if error is None else work.throw(error)
+            except StopIteration as end:
+                if (seconds := monotonic() - started) > limit_seconds:
+                    report(subject, seconds)
+                result: T = end.value
+                return result
+            except BaseException:
+                if (seconds := monotonic() - started) > limit_seconds:
+                    report(subject, seconds)
+                raise
             if (seconds := monotonic() - started) > limit_seconds:
                 report(subject, seconds)
-            result: T = end.value
-            return result
-        except BaseException:
-            if (seconds := monotonic() - started) > limit_seconds:
-                report(subject, seconds)
-            raise
-        if (seconds := monotonic() - started) > limit_seconds:
-            report(subject, seconds)
-        error = None
-        try:
-            yield waiting
-        except BaseException as thrown:  # noqa: BLE001 — thrown into the coroutine
-            error = thrown
+            error = None
+            try:
+                yield waiting
+            except BaseException as thrown:  # noqa: BLE001 — thrown into the coroutine
+                error = thrown
+    finally:
+        error = waiting = None  # both may hold an exception, whose traceback holds this frame

@@ -1,10 +1,14 @@
 """CPU-bound steps: on the loop with an allowance, in a worker without one, interrupted with their requests."""
 
 import asyncio
+import gc
 import sys
 import threading
+import weakref
+from contextlib import suppress
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.apimachinery.workmeter import InterruptedWorkError, spend
 from steersman.apiserver import workers
@@ -205,3 +209,27 @@ async def test_stop_workers_ends_the_threads_and_the_next_step_starts_others():
     workers.stop_workers()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("worker-")]
     assert await in_worker(int, "7") == 7
+
+
+class Tree:
+    """Object of a request."""
+
+
+def fail(_tree):
+    raise ValueError
+
+
+@pytest.mark.parametrize("step", [str, fail])
+async def test_step_frees_its_objects_without_a_garbage_collection(step):
+    gc.collect()
+    gc.disable()
+    try:
+        tree = Tree()
+        freed = threading.Event()
+        weakref.finalize(tree, freed.set)
+        with suppress(ValueError):
+            await in_worker(step, tree)
+        del tree
+        assert await asyncio.to_thread(freed.wait, HANG_SECONDS)
+    finally:
+        gc.enable()

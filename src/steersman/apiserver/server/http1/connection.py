@@ -157,11 +157,11 @@ class ServerConnection:
             self._start_read_timer(is_head=True)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._release()
         if self._closed is not None:
             self._closed.set()
         if self._exchange is not None:
             self._exchange.disconnect()
+        self._release()
         self.flow.resume_writing()
 
     def eof_received(self) -> None:
@@ -553,7 +553,7 @@ class ServerConnection:
         self.transport.abort()
 
     def _release(self) -> None:
-        """Release everything that outlives the connection."""
+        """Release everything that outlives the connection, and what would keep it in reference cycles."""
         self._server.connections.discard(self)
         self._stop_read_timer()
         if self._idle_timer is not None:
@@ -563,7 +563,8 @@ class ServerConnection:
             self._write_timer.cancel()
             self._write_timer = None
         self._phase = CLOSING
-        self._parser = None  # it references the connection
+        self._parser = self._exchange = None
+        self._extensions = {}
 
     # Timers
 

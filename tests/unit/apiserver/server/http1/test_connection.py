@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import re
 from itertools import pairwise
 from typing import Any
@@ -572,6 +573,29 @@ async def test_closed_returns_when_the_connection_is_lost(client):
     assert not waiting.done()
     client.lose()
     await waiting
+
+
+def connections() -> int:
+    return sum(isinstance(item, ServerConnection) for item in gc.get_objects())
+
+
+@pytest.mark.parametrize("path", ["/", "/slow", "/upgrade"])
+async def test_lost_connection_is_freed_without_a_garbage_collection(path):
+    gc.collect()
+    before = connections()
+    gc.disable()
+    try:
+        client = Client()
+        client.connect()
+        await client.send(request(path))
+        client.app.go.set()
+        client.lose()
+        await client.settle()
+        assert connections() == before + 1
+        del client.connection
+        assert connections() == before
+    finally:
+        gc.enable()
 
 
 # Results do not depend on packets
