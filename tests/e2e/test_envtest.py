@@ -232,6 +232,17 @@ def test_killed_etcd_takes_the_apiserver_with_it(planes) -> None:
     plane.etcd.process.wait()
 
 
+def test_control_plane_outlives_a_suspension_of_its_fork_server(planes) -> None:
+    plane = planes()
+    plane.start()
+    assert plane.etcd.process is not None
+    [fork_server] = Path(f"/proc/{plane.etcd.process.pid}/task/{plane.etcd.process.pid}/children").read_text().split()
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        os.kill(int(fork_server), number)
+    assert "default" in names(plane.client())
+    assert plane.stop() == (0, 0)
+
+
 def test_killed_apiserver_frees_its_port(planes) -> None:
     plane = planes()
     plane.start()

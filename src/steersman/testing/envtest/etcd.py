@@ -99,11 +99,13 @@ class HealthServer:
         self._directory = directory
 
     def serve_until(self, wakeup: socket.socket, has_ended: list[int]) -> None:
-        """Serve until a signal handler adds to ``has_ended``; ``wakeup`` is readable then."""
+        """Serve until a signal handler adds to ``has_ended``; ``wakeup`` is readable after each signal."""
         while not has_ended:
             listeners = self._listeners if len(self._connections) < _CONNECTIONS_MAX else {}
             for fd in select.select([wakeup.fileno(), *listeners, *self._connections], [], [])[0]:
-                if fd in listeners:
+                if fd == wakeup.fileno():
+                    wakeup.recv(_REQUEST_BYTES_MAX)
+                elif fd in listeners:
                     connection, _ = listeners[fd].accept()
                     self._connections[connection.fileno()] = (connection, b"")
                 elif fd in self._connections:
@@ -139,8 +141,14 @@ def main(assets: str, arguments: list[str]) -> int:
     has_ended: list[int] = []
     wakeup, writer = socket.socketpair()
     writer.setblocking(False)
+
+    def note(number: int, _frame: object) -> None:
+        # SIGCHLD is also sent when the fork server is suspended and resumed.
+        if number != signal.SIGCHLD or process.poll() is not None:
+            has_ended.append(number)
+
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
-        signal.signal(number, lambda number, _frame: has_ended.append(number))
+        signal.signal(number, note)
     signal.set_wakeup_fd(writer.fileno())
     if process.poll() is None:
         HealthServer(listeners, directory).serve_until(wakeup, has_ended)
