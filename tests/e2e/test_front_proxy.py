@@ -33,8 +33,9 @@ def test_front_proxy_headers_identify_the_user(cluster):
 
 
 def test_front_proxy_certificate_alone_identifies_no_user(cluster):
-    with pytest.raises(urllib.error.HTTPError, match="401"):
+    with pytest.raises(urllib.error.HTTPError, match="401") as refused:
         review(cluster, "front-proxy-client")
+    refused.value.close()
 
 
 def test_front_proxy_headers_of_other_clients_are_ignored(cluster):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +33,12 @@ class HTTPSFetcher:
     def _get(self, url: str) -> bytes:
         if not url.startswith("https://"):
             raise OSError(f"{url} is no https URL")
-        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS, context=self._tls) as answer:  # noqa: S310 — checked
+        try:
+            answer = urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS, context=self._tls)  # noqa: S310 — checked
+        except urllib.error.HTTPError as error:
+            error.close()  # the connection, which would stay open as long as the error
+            raise
+        with answer:
             if not answer.geturl().startswith("https://"):
                 raise OSError(f"{url} leads away from https")
             body: bytes = answer.read(_BYTES_MAX + 1)

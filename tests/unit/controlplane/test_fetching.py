@@ -1,5 +1,7 @@
 """Documents by HTTPS."""
 
+from urllib.error import HTTPError
+
 import pytest
 
 from steersman.controlplane.apiserver import APIServer
@@ -25,6 +27,12 @@ async def test_refusals_and_other_urls_are_errors(server, tmp_path):
     for url in (f"{server.url}/api", "http://127.0.0.1/x", "file:///etc/hostname"):
         with pytest.raises(OSError, match=r"403|no https"):
             await fetcher.fetch(url)
+
+
+async def test_refusal_closes_the_connection(server, tmp_path):
+    with pytest.raises(HTTPError) as refused:
+        await HTTPSFetcher(tmp_path / "pki" / "ca.crt").fetch(f"{server.url}/api")
+    assert refused.value.closed
 
 
 def test_invalid_ca_file_is_an_option_error(tmp_path):
