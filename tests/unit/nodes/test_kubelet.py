@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 from tests.busy_machine import HANG_SECONDS
-from tests.unit.listening import connected_to, listening
+from tests.unit.listening import closed_port, connected_to, listening
 
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.nodes.kubelet import spdy
@@ -322,11 +322,10 @@ async def test_connect_reports_why_a_pod_cannot_be_dialled(target, why):
 
 
 async def test_connect_is_refused_when_the_port_is_closed():
-    async with echoing() as port:
-        pass
-    async with connect_request(f"10.0.0.1:{port}") as (head, reader, _):
-        assert head.startswith(b"HTTP/1.1 502 ")
-        assert await reader.readexactly(27) == b"connect: connection refused"
+    with closed_port() as port:
+        async with connect_request(f"10.0.0.1:{port}") as (head, reader, _):
+            assert head.startswith(b"HTTP/1.1 502 ")
+            assert await reader.readexactly(27) == b"connect: connection refused"
 
 
 async def test_statusz_and_flagz_describe_the_process_of_the_nodes():

@@ -5,7 +5,7 @@ import ssl
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.unit.listening import connected_to, listening
+from tests.unit.listening import closed_port, connected_to, listening
 
 from steersman.apiserver.proxying.connections import Connections, DialError, Outgoing, end_to_end
 from steersman.apiserver.proxying.kubelet import Location
@@ -67,13 +67,12 @@ async def test_malformed_response_raises(raw_response, why):
 
 
 async def test_refused_connection_raises():
-    async with listening(None) as port:
-        pass
-    location = Location("127.0.0.1", str(port), scheme="http")
-    with pytest.raises(DialError, match=rf"dial tcp 127.0.0.1:{port}: connect: "):
-        await Connections(RealClock()).round_trip(
-            location, Outgoing(method="GET", target="/"), as_kubelets_client=False
-        )
+    with closed_port() as port:
+        location = Location("127.0.0.1", str(port), scheme="http")
+        with pytest.raises(DialError, match=rf"dial tcp 127.0.0.1:{port}: connect: "):
+            await Connections(RealClock()).round_trip(
+                location, Outgoing(method="GET", target="/"), as_kubelets_client=False
+            )
 
 
 @asynccontextmanager

@@ -2,11 +2,13 @@
 
 import asyncio
 import tracemalloc
+from typing import Any
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response, server_tls
 from tests.unit.flooding import BODY_BYTES, BUFFERED_BYTES_MAX, Flood
-from tests.unit.listening import listening
+from tests.unit.listening import closed_port, listening
 
 from steersman.apimachinery.errors import service_unavailable
 from steersman.apiserver.webhooks.client import (
@@ -19,7 +21,7 @@ from steersman.apiserver.webhooks.client import (
 )
 from steersman.apiserver.webhooks.connection import Answer
 from steersman.apiserver.webhooks.services import Address
-from steersman.asynckit.clock import RealClock
+from steersman.asynckit.clock import Clock, FakeClock, RealClock
 
 AGENT = "test"
 
@@ -38,33 +40,42 @@ class FixedService:
         return Address("127.0.0.1", self.port)
 
 
-def clients(resolver: FixedService | None = None, *, connections_max: int = 100) -> WebhookClients:
-    return WebhookClients(resolver or FixedService(None), clock=RealClock(), connections_max=connections_max)
+def clients(
+    resolver: FixedService | None = None, *, clock: Clock | None = None, connections_max: int = 100
+) -> WebhookClients:
+    return WebhookClients(resolver or FixedService(None), clock=clock or RealClock(), connections_max=connections_max)
 
 
 async def echo(path: str, body: object) -> bytes:
     return http_response({"path": path, "body": body})
 
 
-async def post(config: dict, *, seconds: float = 5.0, resolver: FixedService | None = None, **more: int) -> bytes:
-    created = clients(resolver)
+async def post(
+    config: dict,
+    *,
+    seconds: float = HANG_SECONDS,
+    resolver: FixedService | None = None,
+    clock: Clock | None = None,
+    **more: int,
+) -> bytes:
+    created = clients(resolver, clock=clock)
     try:
         return await created.client(target_of(config)).post(b'{"a":1}', timeout_seconds=seconds, agent=AGENT, **more)
     finally:
         created.close()
 
 
-async def failure(config: dict, **more: float) -> str:
+async def failure(config: dict, **more: Any) -> str:
     with pytest.raises(WebhookCallError) as caught:
-        await post(config, **more)  # type: ignore[arg-type]
+        await post(config, **more)
     return str(caught.value)
 
 
 async def test_post_by_url_sends_body_and_timeout():
     async with WebhookServer(echo) as server:
-        body = await post({"url": f"{server.url}/a/b/", "caBundle": ca_bundle()}, seconds=9.5)
+        body = await post({"url": f"{server.url}/a/b/", "caBundle": ca_bundle()}, seconds=119.5)
     assert body == b'{"path": "/a/b", "body": {"a": 1}}'
-    assert server.targets == ["/a/b?timeout=10s"]
+    assert server.targets == ["/a/b?timeout=2m0s"]
 
 
 async def test_post_by_service_verifies_service_name():
@@ -75,14 +86,14 @@ async def test_post_by_service_verifies_service_name():
         assert resolver.calls == [("ns", "hook", 8443)]
         other = {"service": {"namespace": "ns", "name": "other"}, "caBundle": ca_bundle()}
         assert await failure(other, resolver=resolver) == (
-            'Post "https://other.ns.svc:443/?timeout=5s": tls: failed to verify certificate: x509: '
+            'Post "https://other.ns.svc:443/?timeout=2m0s": tls: failed to verify certificate: x509: '
             "certificate is valid for hook.ns.svc, not other.ns.svc"
         )
 
 
 async def test_post_by_service_without_endpoints_fails():
     config = {"service": {"namespace": "ns", "name": "hook", "path": "/p"}}
-    expected = 'Post "https://hook.ns.svc:443/p?timeout=5s": no endpoints available for service "hook"'
+    expected = 'Post "https://hook.ns.svc:443/p?timeout=2m0s": no endpoints available for service "hook"'
     assert await failure(config) == expected
 
 
@@ -90,10 +101,10 @@ async def test_post_reuses_connections_and_redials_closed_ones():
     async with WebhookServer(echo) as server:
         client = clients().client(target_of({"url": server.url, "caBundle": ca_bundle()}))
         for _ in range(3):
-            await client.post(b"{}", timeout_seconds=5, agent=AGENT)
+            await client.post(b"{}", timeout_seconds=HANG_SECONDS, agent=AGENT)
         assert server.connections == 1
         server.close_connections()
-        await client.post(b"{}", timeout_seconds=5, agent=AGENT)
+        await client.post(b"{}", timeout_seconds=HANG_SECONDS, agent=AGENT)
         assert server.connections == 2
         client.close()
 
@@ -108,11 +119,11 @@ async def test_post_waits_for_a_free_connection_within_its_timeout():
 
     async with WebhookServer(slow) as server:
         client = clients(connections_max=1).client(target_of({"url": server.url, "caBundle": ca_bundle()}))
-        first = asyncio.create_task(client.post(b"{}", timeout_seconds=5, agent=AGENT))
+        first = asyncio.create_task(client.post(b"{}", timeout_seconds=HANG_SECONDS, agent=AGENT))
         await called.wait()
         with pytest.raises(WebhookCallError, match="context deadline exceeded"):
             await client.post(b"{}", timeout_seconds=0.01, agent=AGENT)
-        second = asyncio.create_task(client.post(b"{}", timeout_seconds=5, agent=AGENT))
+        second = asyncio.create_task(client.post(b"{}", timeout_seconds=HANG_SECONDS, agent=AGENT))
         release.set()
         assert [await first, await second] == [b"{}", b"{}"]
         assert server.connections == 1
@@ -143,17 +154,15 @@ async def test_post_rejects_plain_http_server():
 
 
 async def test_post_fails_when_connection_is_refused():
-    async with WebhookServer(echo) as server:
-        pass
-    text = await failure({"url": server.url, "caBundle": ca_bundle()})
-    assert text.endswith(f"dial tcp 127.0.0.1:{server.port}: connect: connection refused")
+    with closed_port() as port:
+        text = await failure({"url": f"https://127.0.0.1:{port}", "caBundle": ca_bundle()})
+    assert text.endswith(f"dial tcp 127.0.0.1:{port}: connect: connection refused")
 
 
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
         (None, "EOF"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "context deadline exceeded"),
         (b"garbage\r\n\r\n", "malformed HTTP response"),
         (http_response(b"x" * 2000), "response body exceeds 1000 bytes"),
         (http_response(b""), "0-length response with status code: 200 and content type: application/json"),
@@ -178,8 +187,24 @@ async def test_post_fails_for_bad_answer(answer: bytes | None, expected: str):
         return answer
 
     async with WebhookServer(respond) as server:
-        text = await failure({"url": server.url, "caBundle": ca_bundle()}, seconds=0.3, response_bytes_max=1000)
+        text = await failure({"url": server.url, "caBundle": ca_bundle()}, response_bytes_max=1000)
     assert expected in text
+    assert len(server.targets) == 1
+
+
+async def test_post_fails_when_the_rest_of_an_answer_does_not_arrive_within_its_timeout():
+    clock, requested = FakeClock(), asyncio.Event()
+
+    async def begin(path: str, body: object) -> bytes:
+        requested.set()
+        return b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"
+
+    async with WebhookServer(begin) as server:
+        failing = asyncio.create_task(failure({"url": server.url, "caBundle": ca_bundle()}, seconds=5, clock=clock))
+        await requested.wait()
+        await clock.advance(5)
+        text = await failing
+    assert text == f'Post "{server.url}/?timeout=5s": context deadline exceeded'
     assert len(server.targets) == 1
 
 
@@ -188,7 +213,7 @@ async def test_post_reads_a_response_up_to_its_limit_only():
     async with listening(flood, tls=server_tls(("127.0.0.1",))) as port:
         tracemalloc.start()
         try:
-            text = await failure({"url": f"https://127.0.0.1:{port}", "caBundle": ca_bundle()}, seconds=60)
+            text = await failure({"url": f"https://127.0.0.1:{port}", "caBundle": ca_bundle()})
             _, peak_bytes = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()

@@ -1,10 +1,10 @@
 """Probes of process containers."""
 
-import socket
 import sys
 
 import pytest
-from tests.unit.listening import listening
+from tests.busy_machine import HANG_SECONDS
+from tests.unit.listening import closed_port, listening
 from tests.unit.nodes.processes.grpc_server import health_server
 
 from steersman.asynckit.clock import RealClock
@@ -26,8 +26,9 @@ def test_probe_has_failed_after_enough_failures_although_it_never_passed():
     assert failed == [False, False, False, True]
 
 
-async def probe(handler, *, execute=None, container=None, **fields):
-    return await run_probe({**handler, **fields}, container or {}, execute=execute, clock=RealClock())
+async def probe(handler, *, execute=None, container=None, seconds=HANG_SECONDS):
+    described = {**handler, "timeoutSeconds": seconds}
+    return await run_probe(described, container or {}, execute=execute, clock=RealClock())
 
 
 @pytest.mark.parametrize(("code", "holds"), [(200, True), (302, True), (404, False), (500, False)])
@@ -40,9 +41,15 @@ async def test_http_probe(code, holds):
     async with listening(answer) as port:
         result = await probe({"httpGet": {"port": port, "path": "/"}})
     assert result == (holds, "" if holds else f"HTTP probe failed with statuscode: {code}")
-    text = f"dial tcp 127.0.0.1:{port}: connect: connection refused"
-    assert await probe({"httpGet": {"port": port, "path": "/x"}}) == (False, f'Get "http://127.0.0.1:{port}/x": {text}')
-    assert await probe({"tcpSocket": {"port": port}}) == (False, text)
+
+
+async def test_probe_of_a_port_where_no_process_listens_is_refused():
+    with closed_port() as port:
+        text = f"dial tcp 127.0.0.1:{port}: connect: connection refused"
+        http = await probe({"httpGet": {"port": port, "path": "/x"}})
+        tcp = await probe({"tcpSocket": {"port": port}})
+    assert http == (False, f'Get "http://127.0.0.1:{port}/x": {text}')
+    assert tcp == (False, text)
 
 
 async def test_http_probe_times_out():
@@ -50,7 +57,7 @@ async def test_http_probe_times_out():
         await reader.read()
 
     async with listening(silent) as port:
-        result = await probe({"httpGet": {"port": port}}, timeoutSeconds=0.01)
+        result = await probe({"httpGet": {"port": port}}, seconds=0.01)
     text = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
     assert result == (False, f'Get "http://127.0.0.1:{port}/": {text}')
 
@@ -98,13 +105,13 @@ async def test_probe_of_an_unknown_port_is_an_error(handler):
 )
 async def test_grpc_probe_asks_for_the_health_of_a_service(service, failure):
     async with health_server() as (port, agents):
-        assert await probe({"grpc": {"port": port, "service": service}}, timeoutSeconds=20) == (not failure, failure)
+        assert await probe({"grpc": {"port": port, "service": service}}) == (not failure, failure)
     assert agents[0].startswith("kube-probe/1.36")
 
 
 async def test_grpc_probe_of_a_server_without_the_protocol():
     async with health_server(method="Other") as (port, _):
-        has_passed, text = await probe({"grpc": {"port": port}}, timeoutSeconds=20)
+        has_passed, text = await probe({"grpc": {"port": port}})
     assert not has_passed
     assert text.startswith("error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ")
 
@@ -114,7 +121,7 @@ async def test_grpc_probe_times_out_while_it_connects():
         await reader.read()
 
     async with listening(silent) as port:
-        result = await probe({"grpc": {"port": port}}, timeoutSeconds=0.01)
+        result = await probe({"grpc": {"port": port}}, seconds=0.01)
     address = f"127.0.0.1:{port}"
     text = f'timeout: failed to connect service "{address}" within 0.01s: context deadline exceeded'
     assert result == (False, text)
@@ -129,9 +136,7 @@ async def test_grpc_probe_without_hpack_is_an_error(monkeypatch):
 
 
 async def test_grpc_probe_of_a_port_where_nothing_listens_times_out():
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{bound.getsockname()[1]}"
-        result = await probe({"grpc": {"port": bound.getsockname()[1]}}, timeoutSeconds=0.01)
-    text = f'timeout: failed to connect service "{address}" within 0.01s: context deadline exceeded'
+    with closed_port() as port:
+        result = await probe({"grpc": {"port": port}}, seconds=0.01)
+    text = f'timeout: failed to connect service "127.0.0.1:{port}" within 0.01s: context deadline exceeded'
     assert result == (False, text)

@@ -5,6 +5,7 @@ import datetime as dt
 import random
 import re
 import ssl
+from collections.abc import Callable
 from contextlib import asynccontextmanager, closing, nullcontext
 
 import pytest
@@ -18,7 +19,7 @@ from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.http1.limits import HEAD_BYTES_MAX, WRITE_BYTES_MAX, Timeouts
 from steersman.apiserver.server.http1.serving import Serving, listen
 from steersman.apiserver.server.http1.tls import TLSFiles, tls_context
-from steersman.asynckit.clock import RealClock
+from steersman.asynckit.clock import Clock, FakeClock, RealClock
 from steersman.controlplane.pki import ensure_pki, server_names
 
 #: Below the buffer size at which writers wait.
@@ -105,10 +106,10 @@ class Running:
 
 
 @asynccontextmanager
-async def serving(tls: ssl.SSLContext | None = None, **timeouts: float):
-    handler = Handler()
-    app = Application(errors()(request_info()(handler)), clock=RealClock())
-    new_serving = Serving(app, clock=RealClock(), timeouts=Timeouts(**timeouts))
+async def serving(tls: ssl.SSLContext | None = None, *, clock: Clock | None = None):
+    handler, clock = Handler(), clock or RealClock()
+    app = Application(errors()(request_info()(handler)), clock=clock)
+    new_serving = Serving(app, clock=clock)
     sock = listen("127.0.0.1", 0)
     await new_serving.start(sock, tls)
     running = Running(new_serving, app, handler, sock.getsockname()[1])
@@ -133,6 +134,13 @@ def request(path: str, *headers: str, method: str = "GET") -> bytes:
 
 
 CLOSE = "Connection: close"
+
+
+async def advance_until(is_over: Callable[[], bool], clock: FakeClock) -> None:
+    """Let time pass, second by second, until timers of the server have ended something."""
+    async with asyncio.timeout(HANG_SECONDS):
+        while not is_over():
+            await clock.advance(1)
 
 
 async def test_plain_requests_share_a_connection():
@@ -332,17 +340,24 @@ async def test_endless_head_is_rejected():
     ],
 )
 async def test_incomplete_request_is_cut_off(raw):
-    async with serving(head=0.05, body=0.05) as server:
-        assert await server.ask(raw) == b""
+    clock = FakeClock()
+    async with serving(clock=clock) as server:
+        asking = asyncio.create_task(server.ask(raw))
+        await advance_until(asking.done, clock)
+        assert await asking == b""
 
 
 async def test_empty_lines_do_not_keep_connection_open():
-    async with serving(head=0.1) as server:
+    clock = FakeClock()
+    async with serving(clock=clock) as server:
         reader, writer = await server.connect()
         writer.write(request("/"))
         assert (await asyncio.wait_for(reader.readuntil(b"hello"), HANG_SECONDS)).startswith(b"HTTP/1.1 200")
         writer.write(b"\r\n")
-        assert await asyncio.wait_for(reader.read(), HANG_SECONDS) == b""
+        rest = asyncio.create_task(reader.read())
+        await advance_until(rest.done, clock)
+        assert await rest == b""
+    assert clock.monotonic() < Timeouts().idle
 
 
 async def test_slow_but_complete_request_is_served():
@@ -376,18 +391,23 @@ async def test_half_closed_connection_is_closed():
 
 
 async def test_unread_stream_is_bounded_and_cut_off():
-    async with serving(write_stall=0.2) as server:
+    clock = FakeClock()
+    async with serving(clock=clock) as server:
         _, writer = await server.connect(limit=1024)
         writer.transport.pause_reading()
         writer.write(request("/endless"))
         await server.until_busy()
-        async with asyncio.timeout(HANG_SECONDS):
-            connection = next(iter(server.serving.connections))
-            waiting = 0
-            while server.app.busy:
-                waiting = max(waiting, connection.transport.get_write_buffer_size())
-                await asyncio.sleep(0.01)  # noqa: TID251
-        assert 0 < waiting < 1 << 20
+        connection = next(iter(server.serving.connections))
+        await until_paused(connection)
+        assert 0 < connection.transport.get_write_buffer_size() < 1 << 20
+        await advance_until(lambda: not server.app.busy, clock)
+
+
+async def until_paused(connection) -> None:
+    """Wait until the server writes no more, as the client does not read."""
+    async with asyncio.timeout(HANG_SECONDS):
+        while not connection.flow.write_paused:  # noqa: ASYNC110 — there is no event
+            await asyncio.sleep(0.01)  # noqa: TID251
 
 
 @pytest.mark.parametrize("path", ["/endless", "/huge"])
@@ -400,9 +420,7 @@ async def test_tls_connection_buffers_little_for_a_client_that_does_not_read(pki
         writer.write(request(path))
         await server.until_busy()
         connection = next(iter(server.serving.connections))
-        async with asyncio.timeout(HANG_SECONDS):
-            while not connection.flow.write_paused:  # noqa: ASYNC110 — there is no event
-                await asyncio.sleep(0.01)  # noqa: TID251
+        await until_paused(connection)
         assert 0 < connection.transport.get_write_buffer_size() <= 3 * WRITE_BYTES_MAX
 
 
@@ -426,7 +444,7 @@ async def test_stop_finishes_running_requests_and_accepts_none():
         idle_reader, _ = await server.connect()
         writer.write(request("/slow"))
         await server.until_busy()
-        stopping = asyncio.create_task(server.serving.stop(grace_seconds=10))
+        stopping = asyncio.create_task(server.serving.stop(grace_seconds=HANG_SECONDS))
         assert await asyncio.wait_for(idle_reader.read(), HANG_SECONDS) == b""
         with pytest.raises(ConnectionError):
             await server.connect()
@@ -449,7 +467,7 @@ async def test_stop_sends_rest_of_unread_response():
                     await asyncio.sleep(0)  # noqa: TID251
                 await asyncio.sleep(0)  # noqa: TID251 — the response is written
                 unsent = next(iter(server.serving.connections)).transport.get_write_buffer_size()
-        stopping = asyncio.create_task(server.serving.stop(grace_seconds=30))
+        stopping = asyncio.create_task(server.serving.stop(grace_seconds=HANG_SECONDS))
         await asyncio.sleep(0)  # noqa: TID251 — it waits
         writer.transport.resume_reading()
         answer = await asyncio.wait_for(reader.read(), HANG_SECONDS)
@@ -481,9 +499,11 @@ def garbled(dice: random.Random) -> bytes:
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_garbled_requests_do_not_affect_other_connections(seed, caplog):
-    dice = random.Random(seed)
-    async with serving(head=0.2, body=0.2, idle=0.2) as server:
-        answers = await asyncio.gather(*(server.ask(garbled(dice)) for _ in range(100)))
+    dice, clock = random.Random(seed), FakeClock()
+    async with serving(clock=clock) as server:
+        asking = asyncio.gather(*(server.ask(garbled(dice)) for _ in range(100)))
+        await advance_until(asking.done, clock)
+        answers = await asking
         assert b"hello" in await server.ask(request("/", CLOSE))
     codes = {answer[9:12] for answer in answers}
     assert {code for code in codes if code[:1] not in (b"2", b"4")} <= {b"", b"501", b"505"}
