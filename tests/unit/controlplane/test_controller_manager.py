@@ -20,7 +20,13 @@ from steersman.controlplane.options import APIServerOptions
 from steersman.controlplane.process import StopReasons
 from steersman.runtime.manager import LeadershipLost
 
-LEASE = tree("coordination.k8s.io/v1", "Lease")
+LEASE, EVENT = tree("coordination.k8s.io/v1", "Lease"), tree("v1", "Event")
+#: For the release of the lease, which may take a retry period.
+PATIENT = {
+    "leader_elect_lease_duration_seconds": 2.0 * HANG_SECONDS,
+    "leader_elect_renew_deadline_seconds": 1.0 * HANG_SECONDS,
+    "leader_elect_retry_period_seconds": HANG_SECONDS / 2,
+}
 
 
 @pytest.fixture
@@ -72,7 +78,7 @@ async def holder(client):
 
 
 async def test_controller_manager_leads_with_service_accounts_and_releases_its_lease(server, start, client, reasons):
-    running = await start(use_service_account_credentials=True, leader_elect_identity="me")
+    running = await start(use_service_account_credentials=True, leader_elect_identity="me", **PATIENT)
     lease = await seen(lambda: holder(client))
     assert lease["spec"]["holderIdentity"] == "me"
     controller = {
@@ -93,20 +99,26 @@ async def test_controller_manager_leads_with_service_accounts_and_releases_its_l
     assert not (await holder(client))["spec"].get("holderIdentity")
 
 
+async def until_leading(client):
+    """Wait until the process knows that it leads: its lease is written earlier."""
+
+    async def events():
+        return [event for event in await client.list(EVENT) if event["message"] == "me became leader"]
+
+    await seen(events)
+
+
 async def test_losing_the_lease_ends_the_process(start, client):
-    running = await start(leader_elect_identity="me", leader_elect_retry_period_seconds=0.1,
-                          leader_elect_renew_deadline_seconds=0.5, leader_elect_lease_duration_seconds=1.0)  # fmt: skip
-    await seen(lambda: holder(client))
+    running = await start(leader_elect_identity="me")
+    await until_leading(client)
     spec = {"holderIdentity": "other", "leaseDurationSeconds": 3600, "renewTime": "2126-01-01T00:00:00.000000Z"}
     await client.patch(LEASE, "kube-controller-manager", {"spec": spec}, namespace="kube-system")
     assert await running == controller_manager.EXIT_ENDED
 
 
 async def test_process_contends_again_when_the_lease_is_lost_with_leader_elect_restart(start, client, reasons):
-    running = await start(leader_elect_identity="me", leader_elect_retry_period_seconds=0.1,
-                          leader_elect_renew_deadline_seconds=0.5, leader_elect_lease_duration_seconds=1.0,
-                          leader_elect_restart=True)  # fmt: skip
-    await seen(lambda: holder(client))
+    running = await start(leader_elect_identity="me", leader_elect_restart=True)
+    await until_leading(client)
     spec = {"holderIdentity": "other", "leaseDurationSeconds": 1, "renewTime": "2126-01-01T00:00:00.000000Z"}
     await client.patch(LEASE, "kube-controller-manager", {"spec": spec}, namespace="kube-system")
 
