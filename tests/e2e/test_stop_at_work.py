@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import signal
 import ssl
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -22,7 +25,7 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 RULES = "/apis/example.com/v1/namespaces/default/rules"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 JSON, YAML = "application/json", "application/yaml"
-#: Requests at a time: more than the server has workers for, so that some wait when the signal comes.
+#: Clients that send requests: more than the server has workers, so that some requests wait when the signal comes.
 REQUESTS = 8
 
 
@@ -79,8 +82,23 @@ def expensive_rules(name: str) -> tuple[str, bytes, str]:
 
 
 def large_yaml(name: str) -> tuple[str, bytes, str]:
-    data = "".join(f"  k{number}: v{number}\n" for number in range(150_000))
+    data = "".join(f"  k{number}: v{number}\n" for number in range(60_000))
     return CONFIG_MAPS, f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata:\n{data}".encode(), YAML
+
+
+Expensive = Callable[[str], tuple[str, bytes, str]]
+
+
+def create_until_rejected(client: Client, expensive: Expensive, prefix: str) -> dict[str, int]:
+    """Create one object after the other until one is rejected; return the codes by path."""
+    codes: dict[str, int] = {}
+    for number in itertools.count():
+        name = f"{prefix}-{number}"
+        path, body, kind = expensive(name)
+        codes[f"{path}/{name}"] = code = client.send("POST", path, body, kind)[0]
+        if code != HTTPStatus.CREATED:
+            break
+    return codes
 
 
 @pytest.mark.parametrize("expensive", [expensive_rules, large_yaml])
@@ -95,19 +113,18 @@ def test_sigterm_ends_a_server_at_work_and_keeps_what_was_acknowledged(expensive
             body = json.dumps({"metadata": {"name": f"before{number}"}}).encode()
             assert client.send("POST", CONFIG_MAPS, body)[0] == 201
             acknowledged.append(f"{CONFIG_MAPS}/before{number}")
+        process = server._process
+        assert process is not None
         with ThreadPoolExecutor(REQUESTS) as pool:
-            requests = {}
-            for number in range(REQUESTS):
-                path, body, kind = expensive(f"x{number}")
-                requests[f"{path}/x{number}"] = pool.submit(client.send, "POST", path, body, kind)
-            while client.writes_in_flight() < REQUESTS and not any(request.done() for request in requests.values()):
-                pass
-            assert not all(request.done() for request in requests.values())
-            process = server._process
-            assert process is not None
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(HANG_SECONDS) == 0
-            codes = {path: request.result()[0] for path, request in requests.items()}
+            creating = [pool.submit(create_until_rejected, client, expensive, f"x{n}") for n in range(REQUESTS)]
+            try:
+                while not client.writes_in_flight():
+                    pass
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(HANG_SECONDS) == 0
+            finally:
+                process.kill()  # the threads end with the server
+            codes = {path: code for created in creating for path, code in created.result().items()}
         assert "Traceback" not in server.log
         server.kill()  # it has ended; gives its pipes back
         assert all(code in (0, 201) or code >= 500 for code in codes.values()), codes
