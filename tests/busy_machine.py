@@ -5,7 +5,16 @@ from typing import Final
 #: Ends a wait for an event that never comes. No result depends on it: on a busy machine a start may take a minute.
 HANG_SECONDS: Final = 120
 
-_SPEED_REPORTS: Final = ("a request held the event loop", "not ready after 5 s, waiting for")
+_SPEED_REPORTS: Final = (
+    "a request held the event loop",
+    "not ready after 5 s, waiting for",
+    # Bounds of an orderly end.
+    "did not end within",
+    "requests were cut off",
+    "some events could not be written",
+    "could not renew or acquire the lease",
+    "the lease could not be released",
+)
 
 
 def without_speed_reports(log: str) -> str:

@@ -1,5 +1,8 @@
 """Sends signals at a named moment of a process; imported by the interpreter where this folder is on ``PYTHONPATH``.
 
+The components process is not killed when its end takes long: on a busy machine it may take longer than any bound, and
+the test notices an end that never comes.
+
 ``STEERSMAN_MOMENT`` is ``ROLE MODULE[:QUALNAME]``: when the process whose command is ROLE imports MODULE, or calls the function
 for the first time, the signals of ``STEERSMAN_SIGNALS`` are sent to the process that the test started.
 """
@@ -38,28 +41,38 @@ def wrap(module, qualname):
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Finds the one module, once."""
+    """Finds one module, once; calls ``before`` its execution, and ``after`` it with the module."""
+
+    def __init__(self, name, *, before=None, after=None):
+        self.name, self.before, self.after = name, before, after
 
     def find_spec(self, fullname, path, target=None):
-        if fullname != MODULE:
+        if fullname != self.name:
             return None
         sys.meta_path.remove(self)
-        if not QUALNAME:
-            send()
-            return None
+        if self.before is not None:
+            self.before()
         spec = importlib.util.find_spec(fullname)
         execute = spec.loader.exec_module
 
         def exec_module(module):
             execute(module)
-            wrap(module, QUALNAME)
+            if self.after is not None:
+                self.after(module)
 
         spec.loader.exec_module = exec_module
         return spec
 
 
-if "STEERSMAN_MOMENT" in os.environ and "steersman" in sys.orig_argv:
-    ROLE, _, moment = os.environ["STEERSMAN_MOMENT"].partition(" ")
-    MODULE, _, QUALNAME = moment.partition(":")
-    if sys.orig_argv[sys.orig_argv.index("steersman") + 1] == ROLE:
-        sys.meta_path.insert(0, Finder())
+def wait_for_components(children):
+    children.Child.stop.__kwdefaults__["grace_seconds"] = 3600.0
+
+
+if "steersman" in sys.orig_argv:
+    sys.meta_path.insert(0, Finder("steersman.controlplane.children", after=wait_for_components))
+    if "STEERSMAN_MOMENT" in os.environ:
+        ROLE, _, moment = os.environ["STEERSMAN_MOMENT"].partition(" ")
+        MODULE, _, QUALNAME = moment.partition(":")
+        if sys.orig_argv[sys.orig_argv.index("steersman") + 1] == ROLE:
+            at_moment = {"after": lambda module: wrap(module, QUALNAME)} if QUALNAME else {"before": send}
+            sys.meta_path.insert(0, Finder(MODULE, **at_moment))
