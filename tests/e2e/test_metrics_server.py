@@ -34,7 +34,7 @@ def pod(name: str, cpu: str) -> str:
 
 def test_top_shows_usage_of_pods_and_nodes(kubectl: Kubectl):
     kubectl.run("create", "-f", "-", stdin=pod("a", "250m"))
-    kubectl.run("wait", "pod/a", "--for=condition=Ready", f"--timeout={HANG_SECONDS}s")
+    kubectl.run("wait", "podmetrics/a", "--for=create", f"--timeout={HANG_SECONDS}s")
     assert kubectl.run("top", "pods", "-l", "app=a", "--no-headers").split() == ["a", "250m", "64Mi"]
     assert kubectl.run("top", "pod", "a", "--containers", "--no-headers").split() == ["a", "c", "250m", "64Mi"]
     nodes = [line.split() for line in kubectl.run("top", "nodes", "--no-headers").splitlines()]

@@ -151,7 +151,8 @@ def backing_off(pod):
 def test_failed_container_is_restarted_with_its_previous_log(kubectl):
     kubectl.run("apply", "-f", "-", stdin=json.dumps(pod(command=["sh", "-c", "echo run; exit 3"])))
     status = until_one(kubectl.cluster, path(kubectl, "pods/p"), backing_off)
-    assert (status["restartCount"], status["lastState"]["terminated"]["exitCode"]) == (1, 3)
+    assert status["restartCount"] >= 1  # of a later backoff, if the watch came too late for the first one
+    assert status["lastState"]["terminated"]["exitCode"] == 3
     assert kubectl.run("logs", "p", "--previous") == "run\n"
 
 
@@ -290,6 +291,9 @@ def test_pod_ends_by_sigterm_or_after_its_grace_period(kubectl):
     polite = "trap 'echo bye; exit 0' TERM; echo ready; while true; do sleep 0.1; done"
     run(kubectl, pod("stubborn", ["sh", "-c", stubborn]))
     run(kubectl, pod("polite", ["sh", "-c", polite]))
+    with kubectl.start("logs", "-f", "stubborn") as trapping:
+        assert trapping.stdout.readline() == "ready\n"
+        trapping.terminate()
     following = kubectl.start("logs", "-f", "polite")
     assert following.stdout.readline() == "ready\n"
     started_at = time.monotonic()
@@ -367,9 +371,10 @@ def test_exec_with_tty_has_a_terminal(streaming):
     run(streaming, pod(command=["sleep", "3600"]))
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (33, 44))
-    script = "test -t 0 && stty size"
+    # The input may arrive before the size.
+    script = 'test -t 0 && read line; until [ "$(stty size)" = "33 44" ]; do sleep 0.1; done; echo got $line'
     command = subprocess.Popen(
-        streaming.command("exec", "-it", "p", "--", "sh", "-c", f"read line; {script}; echo got $line"),
+        streaming.command("exec", "-it", "p", "--", "sh", "-c", script),
         stdin=slave,
         stdout=slave,
         stderr=slave,
@@ -378,9 +383,11 @@ def test_exec_with_tty_has_a_terminal(streaming):
     os.close(slave)
     os.write(master, b"word\n")
     assert command.wait(HANG_SECONDS) == 0
-    output = os.read(master, 4096)
+    output = b""
+    with contextlib.suppress(OSError):  # EIO at the end: no process has the other side
+        while piece := os.read(master, 4096):
+            output += piece
     os.close(master)
-    assert b"33 44" in output
     assert b"got word" in output
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
+from collections.abc import Iterator
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,9 +35,7 @@ class Clientset:
         self, method: str, path: str, tree: Any = None, *, accept: str = ACCEPT, patch: str = ""
     ) -> tuple[int, str, Any]:
         """Return the code, the media type and the decoded body of an answer."""
-        connection = http.client.HTTPSConnection(
-            self._url.hostname or "", self._url.port, context=self._tls, timeout=HANG_SECONDS
-        )
+        connection = self._connect()
         headers = {**self._headers, "Accept": accept}
         body = json.dumps(tree).encode() if patch else None if tree is None else protobuf.encode_body(tree)
         if body is not None:
@@ -52,6 +52,23 @@ class Clientset:
         elif media_type == "application/json":
             decoded = json.loads(raw)
         return response.status, media_type, decoded
+
+    def frames(self, path: str) -> Iterator[bytes]:
+        """Yield the frames of a watch, without their lengths."""
+        connection = self._connect()
+        try:
+            connection.request("GET", path, headers={**self._headers, "Accept": ACCEPT})
+            response = connection.getresponse()
+            assert response.getheader("content-type") == f"{protobuf.MEDIA_TYPE};stream=watch"
+            while size := response.read(4):
+                yield response.read(int.from_bytes(size, "big"))
+        finally:
+            connection.close()
+
+    def _connect(self) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection(
+            self._url.hostname or "", self._url.port, context=self._tls, timeout=HANG_SECONDS
+        )
 
 
 @pytest.fixture
@@ -117,7 +134,9 @@ def test_custom_resource_definition_life_cycle(clientset):
     properties = created["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
     assert (properties["size"]["default"], properties["size"]["minimum"]) == (3, 1.0)
     widgets = "/apis/example.com/v1/namespaces/default/widgets"
-    code, media_type, listed = clientset.ask("GET", widgets)
+    while (answer := clientset.ask("GET", widgets))[0] == HTTPStatus.NOT_FOUND:  # until it is established
+        pass
+    code, media_type, listed = answer
     assert (code, media_type, listed["items"]) == (200, "application/json", [])
     assert clientset.ask("GET", widgets, accept=protobuf.MEDIA_TYPE)[0] == 406
     metadata = f"{protobuf.MEDIA_TYPE};as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
@@ -126,15 +145,13 @@ def test_custom_resource_definition_life_cycle(clientset):
 
 
 def test_watch_sends_length_delimited_frames(clientset):
-    query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1"
-    code, media_type, raw = clientset.ask("GET", f"/api/v1/namespaces?{query}")
-    assert (code, media_type) == (200, f"{protobuf.MEDIA_TYPE};stream=watch")
+    query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     types = []
-    while raw:
-        size = int.from_bytes(raw[:4], "big")
-        types.append(raw[6 : 6 + raw[5]].decode())
-        assert protobuf.MAGIC in raw[4 : 4 + size]
-        raw = raw[4 + size :]
+    for frame in clientset.frames(f"/api/v1/namespaces?{query}"):
+        assert protobuf.MAGIC in frame
+        types.append(frame[2 : 2 + frame[1]].decode())
+        if types[-1] == "BOOKMARK":
+            break
     assert types[0] == "ADDED"
     assert types[-1] == "BOOKMARK"
 

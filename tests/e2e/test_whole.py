@@ -19,6 +19,9 @@ ALL_NODES = "/api/v1/nodes"
 #: Of the test of a crash.
 REPLICAS = 1_000
 
+#: Ends a wait for all pods of that test; no result depends on it.
+LONG_SECONDS = 5 * HANG_SECONDS
+
 #: For what takes as long as the machine is busy; nothing here waits for a fixed time.
 PATIENCE = f"--timeout={HANG_SECONDS}s"
 
@@ -91,15 +94,12 @@ def test_manifest_of_several_tiers_becomes_ready(admin: Kubectl) -> None:
     rolled_out(kubectl, "deployment/web", "deployment/cache", "statefulset/database", "daemonset/agent")
     kubectl.run("wait", "--for=condition=complete", "job/seed", PATIENCE)
 
-    claims = kubectl.get("persistentvolumeclaims")["items"]
-    assert [claim["status"]["phase"] for claim in claims] == ["Bound"] * 3
+    until(admin.cluster, path(kubectl, "persistentvolumeclaims"), are_bound)
     assert len({pod["spec"]["nodeName"] for pod in pods(kubectl, "app=database")}) == 3
     assert len({pod["spec"]["nodeName"] for pod in pods(kubectl, "app=agent")}) == NODES
-    slices = kubectl.get("endpointslices", "--selector=kubernetes.io/service-name=web")["items"]
-    addresses = [
-        address for endpoint_slice in slices for end in endpoint_slice["endpoints"] for address in end["addresses"]
-    ]
-    assert sorted(addresses) == sorted(pod["status"]["podIP"] for pod in pods(kubectl, "app=web"))
+    expected = sorted(pod["status"]["podIP"] for pod in pods(kubectl, "app=web"))
+    slices = path(kubectl, "endpointslices?labelSelector=kubernetes.io/service-name=web", "discovery.k8s.io/v1")
+    until(admin.cluster, slices, lambda objects: addresses(objects) == expected)
     until_one(admin.cluster, path(kubectl, "poddisruptionbudgets/web", "policy/v1"), may_be_disrupted)
     assert kubectl.get("cronjob", "report")["spec"]["suspend"] is False
     for kind, name in (("ingress", "web"), ("networkpolicy", "database"), ("horizontalpodautoscaler", "cache")):
@@ -148,6 +148,16 @@ def test_deployment_rolls_out_undoes_and_restarts(namespaced: Kubectl) -> None:
     assert namespaced.get("horizontalpodautoscaler", "web")["spec"]["minReplicas"] == 4
 
 
+def are_bound(claims: list[Tree]) -> bool:
+    return [(claim.get("status") or {}).get("phase") for claim in claims] == ["Bound"] * 3
+
+
+def addresses(slices: list[Tree]) -> list[str]:
+    """Return the addresses of all endpoints, sorted."""
+    endpoints = [endpoint for endpoint_slice in slices for endpoint in endpoint_slice.get("endpoints") or ()]
+    return sorted(address for endpoint in endpoints for address in endpoint["addresses"])
+
+
 def is_paused(deployment: Tree | None) -> bool:
     assert deployment is not None
     conditions = deployment["status"]["conditions"]
@@ -183,7 +193,10 @@ def test_pods_of_a_stopped_node_move(namespaced: Kubectl, admin: Kubectl) -> Non
     victim = pods(namespaced)[0]["spec"]["nodeName"]
     admin.run("annotate", "node", victim, "nodes.steersman.dev/stopped=true")
     # The node posts no status for node-monitor-grace-period (50 s).
-    until_one(admin.cluster, f"{ALL_NODES}/{victim}", lambda node: node is not None and not is_ready(node), seconds=100)
+    seconds = 50 + HANG_SECONDS
+    until_one(
+        admin.cluster, f"{ALL_NODES}/{victim}", lambda node: node is not None and not is_ready(node), seconds=seconds
+    )
 
     def have_moved(objects: list[Tree]) -> bool:
         stays = any(item["spec"].get("nodeName") == victim for item in staying(objects))
@@ -208,7 +221,7 @@ def test_control_plane_continues_after_a_crash(tmp_path_factory: pytest.TempPath
         before = until(plane, path(kubectl, "pods"), lambda objects: objects if len(objects) > REPLICAS // 10 else None)
         plane.kill()
         plane.start()
-        until_one(plane, path(kubectl, "deployments/web", "apps/v1"), are_all_ready, seconds=150)
+        until_one(plane, path(kubectl, "deployments/web", "apps/v1"), are_all_ready, seconds=LONG_SECONDS)
         result = pods(kubectl)
         after = {pod["metadata"]["uid"]: pod["spec"]["nodeName"] for pod in result}
         assert before is not None
@@ -219,4 +232,4 @@ def test_control_plane_continues_after_a_crash(tmp_path_factory: pytest.TempPath
         assert len({pod["status"]["podIP"] for pod in result}) == REPLICAS
         rolled_out(kubectl, "deployment/web")
         kubectl.run("scale", "deployment", "web", "--replicas=0")
-        until(plane, path(kubectl, "pods"), lambda left: not left, seconds=150)
+        until(plane, path(kubectl, "pods"), lambda left: not left, seconds=LONG_SECONDS)

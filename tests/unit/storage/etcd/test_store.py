@@ -48,7 +48,8 @@ class Sink:
 async def test_lease_expires_in_etcd(etcd_url):
     store, sink = await open_store([etcd_url], prefix="/expiry"), Sink()
     await store.watch("/a/", sink, after_revision=store.revision, on_lost=sink.on_lost)
-    await store.txn([Put("/a/x", b"1", lease_id=await store.grant_lease(1))])
+    # Longer than a busy machine takes from the grant to the write.
+    await store.txn([Put("/a/x", b"1", lease_id=await store.grant_lease(4))])
     await sink.until(lambda sink: len(sink.events) == 2)
     assert sink.events[1].value is None
     await store.close()
