@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import tempfile
@@ -32,18 +31,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from scripts.ports import free_port
 from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 
 #: Envtest's interval of health checks.
 POLL_SECONDS = 0.1
-
-
-def suggest_port() -> int:
-    """``addr.Suggest``: a port that was free just now."""
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        return sock.getsockname()[1]
 
 
 class TinyCA:
@@ -214,13 +208,13 @@ class Envtest:
         self.start_apiserver()
 
     def start_etcd(self) -> None:
-        url = f"http://127.0.0.1:{suggest_port()}"
+        url = f"http://127.0.0.1:{free_port()}"
         directory = Path(tempfile.mkdtemp(prefix="k8s_test_framework_"))
         self.etcd = State(self.assets / "etcd", directory, url + "/health")
         self._states.append(self.etcd)
         self.etcd_url = url
         arguments = {
-            "listen-peer-urls": f"http://127.0.0.1:{suggest_port()}",
+            "listen-peer-urls": f"http://127.0.0.1:{free_port()}",
             "data-dir": str(directory),
             "advertise-client-urls": url,
             "listen-client-urls": url,
@@ -231,7 +225,7 @@ class Envtest:
 
     def start_apiserver(self) -> None:
         directory = Path(tempfile.mkdtemp(prefix="k8s_test_framework_"))
-        port = suggest_port()
+        port = free_port()
         self.url = f"https://127.0.0.1:{port}"
         self.apiserver = State(self.assets / "kube-apiserver", directory, self.url + "/readyz")
         self._states.append(self.apiserver)
@@ -301,7 +295,7 @@ class WebhookInstallOptions:
     def prep_without_installing(self) -> None:
         """``PrepWithoutInstalling``: certificates, host and port, and the rewritten configurations."""
         self.setup_ca()
-        self.local_serving_port, self.local_serving_host = suggest_port(), "127.0.0.1"
+        self.local_serving_port, self.local_serving_host = free_port(), "127.0.0.1"
         address = f"{self.local_serving_host}:{self.local_serving_port}"
         for configuration in self.mutating + self.validating:
             for webhook in configuration["webhooks"]:

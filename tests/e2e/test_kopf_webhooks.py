@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripts.ports import free_port
 from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
 
@@ -109,8 +109,7 @@ def start(kubectl: Kubectl, tmp_path: Path) -> Iterator[Callable[[], subprocess.
     pems = make_server("operator", ["127.0.0.1"], ca, now=now, life=life)
     for name, pem in (("tls.crt", pems.certificate), ("tls.key", pems.key), ("ca.crt", ca.certificate)):
         (tmp_path / name).write_bytes(pem)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     kubectl.run("create", "-f", "-", stdin=json.dumps(definition(port, ca.certificate)))
     kubectl.run("wait", "crd/screens.example.com", "--for=condition=Established", f"--timeout={HANG_SECONDS}s")
     environment = {
