@@ -42,10 +42,16 @@ class ItemKeys:
         if item.__class__ is not dict:
             what = "a null element" if item is None else "non-map elements"
             raise UnkeyedItemError(f"associative list with keys may not have {what}")
+        name = self._only_key
+        if name is not None:
+            key = item.get(name)
+            element = self._elements.get(key) if type(key) is str else None
+            return self._list_element(item) if element is None else element
         try:
-            return self._elements[self._get(item)]
-        except (KeyError, TypeError):  # an additional key, a missing key, or a key that is not a scalar
-            return self._list_element(item)
+            element = self._elements.get(self._get(item))
+        except (KeyError, TypeError):  # a missing key, or a key that is not a scalar
+            element = None
+        return self._list_element(item) if element is None else element
 
     def in_order(self, items: list[Any]) -> list[Any] | None:
         """Return the items in the order of their elements; None for several items without one text as their key."""
