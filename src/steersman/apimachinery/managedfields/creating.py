@@ -53,13 +53,13 @@ class Creation:
         self._fields_of_outlines: Final = BoundedCache[Node](bytes_max=_FIELDS_BYTES, name="fields of new objects")
         self._doorkeeper: Final = Doorkeeper()
 
-    def fields_of(self, new: Tree, cached_spec: object = None) -> Node:
+    def fields_of(self, new: Tree, cached_spec: object = None, *, is_first_of_spec: bool = False) -> Node:
         """Return the fields that the creator of ``new`` owns. Raises UnkeyedItemError.
 
         ``cached_spec`` represents the spec if it is already interned: one identity for equal specs. None:
-        unknown.
+        unknown. ``is_first_of_spec``: no earlier object had the spec, so the cache is skipped.
         """
-        outline = self._outline_of(new, cached_spec)
+        outline = None if is_first_of_spec else self._outline_of(new, cached_spec)
         if outline is None:
             return self._worked_out(new)
         fields = self._fields_of_outlines.get(outline)

@@ -59,11 +59,21 @@ def update(
 
 
 def own_new(
-    new: Tree, creation: Creation, *, manager: str, api_version: str, time: str, cached_spec: object = None
+    new: Tree,
+    creation: Creation,
+    *,
+    manager: str,
+    api_version: str,
+    time: str,
+    cached_spec: object = None,
+    is_first_of_spec: bool = False,
 ) -> None:
-    """Set the managedFields of a new object whose client sent none: its creator owns all fields."""
+    """Set the managedFields of a new object whose client sent none: its creator owns all fields.
+
+    ``cached_spec``, ``is_first_of_spec``: see ``Creation.fields_of``.
+    """
     try:
-        fields = creation.fields_of(new, cached_spec)
+        fields = creation.fields_of(new, cached_spec, is_first_of_spec=is_first_of_spec)
     except UnkeyedItemError:
         return
     if fields:

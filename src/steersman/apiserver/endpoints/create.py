@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from steersman.apiserver.endpoints.create_bodies import parts_of
 from steersman.apiserver.endpoints.media import JSON, YAML, body_media_type
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.object_write import ObjectWrite
@@ -13,6 +14,7 @@ from steersman.apiserver.generic.writing import dedupe_owner_references, ensure_
 from steersman.apiserver.workers import LARGE_YAML_BYTES, is_large
 
 if TYPE_CHECKING:
+    from steersman.apiserver.endpoints.create_bodies import Parts
     from steersman.apiserver.endpoints.request_scope import RequestScope
     from steersman.apiserver.generic.options import WriteOptions
     from steersman.apiserver.http import Request, Response
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 class Create(ObjectWrite):
     """Create of the object in a body."""
 
-    __slots__ = ("_is_learned", "_media_type", "_raw")
+    __slots__ = ("_media_type", "_parts", "_raw")
 
     def __init__(  # noqa: PLR0917 — by position costs less
         self,
@@ -36,19 +38,21 @@ class Create(ObjectWrite):
         super().__init__(scope, request, ctx, options, "")
         self._raw: Final = raw
         self._media_type: Final = media_type
-        #: The cache of bodies may learn from this one.
-        self._is_learned = False
+        #: Texts of metadata and spec, if the cache of bodies may learn from this one.
+        self._parts: Parts | None = None
 
     def decode(self) -> None:
         cache = self.scope.create_bodies if self._media_type == JSON else None
-        if cache is not None:
-            cached = cache.read(self._raw)
+        parts = None if cache is None else parts_of(self._raw)
+        if cache is not None and parts is not None:
+            cached = cache.read(self._raw, parts)
             if cached is not None:
                 self.new, self.cached_spec = cached
                 return
         warnings = len(self.ctx.warnings)
         self.new = self.scope.decoder.decode(self._raw, self._media_type, self.options, self.ctx.warn)
-        self._is_learned = cache is not None and not self.options.lenient and len(self.ctx.warnings) == warnings
+        if not self.options.lenient and len(self.ctx.warnings) == warnings:
+            self._parts = parts
 
     def match_path(self) -> None:
         metadata = self.new["metadata"]
@@ -62,8 +66,8 @@ class Create(ObjectWrite):
             return
         self.scope.default(self.new)
         cache = self.scope.create_bodies
-        if self._is_learned and cache is not None:
-            cache.learn(self._raw, self.new)
+        if self._parts is not None and cache is not None:
+            self.is_first_of_spec = cache.learn(self._raw, self._parts, self.new)
 
 
 async def create(scope: RequestScope, request: Request) -> Response:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Text before the metadata, between metadata and spec, and after the spec.
 Frame = tuple[bytes, bytes, bytes]
+#: Texts of metadata and spec.
+Parts = tuple[bytes, bytes]
 
 #: Bounds for one kind.
 _SPECS_BYTES_MAX: Final = 12 * 1024 * 1024
@@ -75,11 +77,8 @@ class CreateBodyCache:
         )
         self._doorkeeper: Final = Doorkeeper()
 
-    def read(self, raw: bytes) -> tuple[Tree, CachedSpec] | None:
+    def read(self, raw: bytes, parts: Parts) -> tuple[Tree, CachedSpec] | None:
         """Return the object of a body, its spec defaulted; None if the body must be decoded in the usual way."""
-        parts = _parts(raw)
-        if parts is None:
-            return None
         metadata_text, spec_text = parts
         cached = self._specs.get(spec_text)
         frame = self._frames.get(len(raw) - len(metadata_text) - len(spec_text))
@@ -101,27 +100,30 @@ class CreateBodyCache:
             return None
         return None if unknown or "managedFields" in tree or may_hide_keys(text, tree) else metadata
 
-    def learn(self, raw: bytes, tree: Tree) -> None:
-        """Cache a body without unknown or duplicated fields that was decoded and defaulted to ``tree``."""
-        parts = _parts(raw)
-        if parts is None or len(parts[1]) > _SPEC_BYTES_MAX:
-            return
+    def learn(self, raw: bytes, parts: Parts, tree: Tree) -> bool:
+        """Cache a body without unknown or duplicated fields that was decoded and defaulted to ``tree``.
+
+        Return True for the first body with its spec, which is not cached yet.
+        """
         metadata_text, spec_text = parts
+        if len(spec_text) > _SPEC_BYTES_MAX:
+            return False
         if not self._doorkeeper.admits(spec_text):
-            return
+            return True
         before, _, rest = raw.partition(metadata_text)
         between, _, after = rest.partition(spec_text)
         frame = (before, between, after)
         others = {k: v for k, v in tree.items() if k not in ("kind", "apiVersion", "metadata", "spec")}
         if encode(others) != self._others or not _is_around(frame):
-            return
+            return False
         text = encode(tree["spec"])
         if encode(_decode(text)) == text:
             self._frames[sum(map(len, frame))] = frame
             self._specs.put(spec_text, CachedSpec(text), len(spec_text) + len(text))
+        return False
 
 
-def _parts(raw: bytes) -> tuple[bytes, bytes] | None:
+def parts_of(raw: bytes) -> Parts | None:
     """Return the texts of metadata and spec; None when there are none."""
     try:
         parts = _decode_parts(raw)

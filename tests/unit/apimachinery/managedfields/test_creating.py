@@ -78,6 +78,14 @@ def test_fields_of_uses_the_identity_of_a_cached_spec():
     assert creation.fields_of({"spec": {"clusterIP": "b"}}, object()) != first
 
 
+def test_fields_of_caches_nothing_for_the_first_object_of_a_spec():
+    creation = Creation(SERVICE)
+    new = {"metadata": {"name": "a"}, "spec": {"type": "NodePort"}}
+    first = [creation.fields_of(new, is_first_of_spec=True) for _ in range(3)]
+    assert first == [creator_fields(new, SERVICE)] * 3
+    assert first[1] is not first[2]
+
+
 def test_creator_fields_equals_the_fields_of_creation():
     new = {"metadata": {"name": "a", "labels": {"b": "c"}}, "spec": {"type": "ClusterIP", "ports": [{"port": 80}]}}
     assert creator_fields(new, SERVICE) == Creation(SERVICE).fields_of(new)

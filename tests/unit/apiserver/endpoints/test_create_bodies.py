@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.unit.apiserver.writing import Server
 
 from steersman.apiserver.endpoints.body import ObjectDecoder
-from steersman.apiserver.endpoints.create_bodies import CreateBodyCache
+from steersman.apiserver.endpoints.create_bodies import CachedSpec, CreateBodyCache, parts_of
 from steersman.apiserver.generic.options import WriteOptions
 from steersman.apiserver.kinds.core.pod.strategy import PodStrategy
 from steersman.schema.decoding import decode
@@ -38,8 +38,19 @@ def _learned(*raws: bytes) -> CreateBodyCache:
     for raw in raws * 2:
         tree, complaints = _slowly(raw)
         assert not complaints
-        create_body_cache.learn(raw, tree)
+        _learn(create_body_cache, raw, tree)
     return create_body_cache
+
+
+def _learn(cache: CreateBodyCache, raw: bytes, tree: dict[str, Any]) -> bool:
+    parts = parts_of(raw)
+    assert parts is not None
+    return cache.learn(raw, parts, tree)
+
+
+def _cached(cache: CreateBodyCache, raw: bytes) -> tuple[dict[str, Any], CachedSpec] | None:
+    parts = parts_of(raw)
+    return None if parts is None else cache.read(raw, parts)
 
 
 def _body(metadata: Any, spec: Any = None, frame: str = COMPACT) -> bytes:
@@ -47,7 +58,7 @@ def _body(metadata: Any, spec: Any = None, frame: str = COMPACT) -> bytes:
 
 
 def _read(cache: CreateBodyCache, raw: bytes) -> dict[str, Any] | None:
-    body = cache.read(raw)
+    body = _cached(cache, raw)
     if body is None:
         return None
     _STRATEGY.default_beside_spec(body[0], "v1")
@@ -64,13 +75,15 @@ def test_cached_body_with_another_name_equals_a_decoded_one():
 def test_spec_is_cached_from_its_second_occurrence():
     create_body_cache = CreateBodyCache(POD, "Pod", "v1")
     raw = _body({"name": "a"})
-    create_body_cache.learn(raw, _slowly(raw)[0])
-    assert create_body_cache.read(raw) is None
+    assert _learn(create_body_cache, raw, _slowly(raw)[0])
+    assert _cached(create_body_cache, raw) is None
+    assert not _learn(create_body_cache, raw, _slowly(raw)[0])
+    assert _cached(create_body_cache, raw) is not None
 
 
 def test_cached_body_is_a_new_tree_with_a_shared_spec_identity():
     cache = _learned(_body({"name": "a"}))
-    first, second = cache.read(_body({"name": "b"})), cache.read(_body({"name": "c"}))
+    first, second = _cached(cache, _body({"name": "b"})), _cached(cache, _body({"name": "c"}))
     assert first is not None
     assert second is not None
     first[0]["spec"]["containers"].clear()
@@ -103,7 +116,7 @@ def test_cached_body_is_a_new_tree_with_a_shared_spec_identity():
     ],
 )
 def test_cache_misses_bodies_with_other_fields(raw: bytes):
-    assert _learned(_body({"name": "a"})).read(raw) is None
+    assert _cached(_learned(_body({"name": "a"})), raw) is None
 
 
 def test_status_that_resembles_metadata_is_not_read_as_metadata():
@@ -111,8 +124,8 @@ def test_status_that_resembles_metadata_is_not_read_as_metadata():
     alike = (frame % ("{}", "{}", json.dumps(SPEC))).encode()
     cache = _learned(alike)
     other = (frame % ('{"name":"b"}', '{"name":"b"}', json.dumps(SPEC))).encode()
-    assert cache.read(alike) is None
-    assert cache.read(other) is None
+    assert _cached(cache, alike) is None
+    assert _cached(cache, other) is None
 
 
 def test_cached_body_drops_ignored_annotations():
@@ -153,7 +166,7 @@ def test_cached_bodies_equal_decoded_ones_in_any_order(bodies: list[tuple[Any, A
         tree, complaints = _slowly(raw)
         assert read is None or (read == tree and not complaints)
         if not complaints:
-            create_body_cache.learn(raw, tree)
+            _learn(create_body_cache, raw, tree)
 
 
 async def test_pods_of_one_spec_are_stored_alike():
