@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from steersman.apimachinery.text_cache import text_cache
 
@@ -47,12 +47,14 @@ class _Suffix(NamedTuple):
 class Quantity:
     """Immutable quantity. Equal amounts are equal, whatever their text."""
 
-    __slots__ = ("format", "nanos")
+    __slots__ = ("format", "looks_canonical", "nanos")
 
-    def __init__(self, nanos: int, format_: Format = Format.DECIMAL_SI) -> None:
+    def __init__(self, nanos: int, format_: Format = Format.DECIMAL_SI, *, looks_canonical: bool = False) -> None:
+        """``looks_canonical``: see ``read_back``."""
         #: Billionths of one.
         self.nanos: Final = nanos
         self.format: Final = format_
+        self.looks_canonical: Final = looks_canonical
 
     @classmethod
     def of(cls, value: int, format_: Format = Format.DECIMAL_SI) -> Quantity:
@@ -157,7 +159,8 @@ def parse(text: str) -> Quantity:
     else:
         nanos = _rounded_up(digits, suffix.exponent + 9 - len(fraction))
         format_ = suffix.format
-    return Quantity(-nanos if sign == "-" else nanos, format_)
+    looks_canonical = _looks_canonical(number.lstrip("0"), fraction, suffix)
+    return Quantity(-nanos if sign == "-" else nanos, format_, looks_canonical=looks_canonical)
 
 
 _SUFFIXES: Final = {
@@ -197,7 +200,6 @@ def canonical(value: str | float) -> str:
     return _canonical(value.strip() if isinstance(value, str) else repr(value))
 
 
-@text_cache(4096, length_max=64)
 def read_back(text: str) -> str:
     """Return the text that a quantity of a body is read back as: canonical, or unchanged if it looks canonical enough.
 
@@ -205,14 +207,11 @@ def read_back(text: str) -> str:
     """
     text = text.strip()
     quantity = parse(text)
-    return text if _looks_canonical(text) else str(quantity)
+    return text if quantity.looks_canonical else str(quantity)
 
 
-def _looks_canonical(text: str) -> bool:
-    """Report upstream's test: a short number that no larger suffix obviously divides."""
-    _, number, fraction, suffix_text = cast("re.Match[str]", _TEXT.fullmatch(text)).groups()
-    number, fraction = number.lstrip("0"), fraction or ""
-    suffix = _suffix(suffix_text)
+def _looks_canonical(number: str, fraction: str, suffix: _Suffix) -> bool:
+    """Report upstream's test: a short number (without leading zeros) that no larger suffix obviously divides."""
     if suffix.base == 2:
         digits_left = 14 - len(number) - suffix.exponent * 3 // 10
         return not fraction and digits_left >= 0 and int(number or "0") % 8 != 0
