@@ -595,10 +595,12 @@ def test_everything_ends_with_a_killed_test_process():
 _OPERATOR = """\
 import json, os, ssl, urllib.request
 
+tls = ssl.create_default_context(cafile=os.environ["CA"])
+
 def send(path, body=None):
     headers = {"Authorization": "Bearer " + os.environ["TOKEN"], "Content-Type": "application/json", "User-Agent": "copier"}
     made = urllib.request.Request(os.environ["URL"] + path, body and json.dumps(body).encode(), headers)
-    return urllib.request.urlopen(made, context=ssl.create_default_context(cafile=os.environ["CA"]))
+    return urllib.request.urlopen(made, context=tls)
 
 version = "0"
 while True:  # the server ends a watch after some time
