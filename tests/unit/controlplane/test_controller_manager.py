@@ -21,11 +21,10 @@ from steersman.controlplane.process import StopReasons
 from steersman.runtime.manager import LeadershipLost
 
 LEASE, EVENT = tree("coordination.k8s.io/v1", "Lease"), tree("v1", "Event")
-#: For the release of the lease, which may take a retry period.
+#: For the release of the lease, which may take a renew deadline.
 PATIENT = {
     "leader_elect_lease_duration_seconds": 2.0 * HANG_SECONDS,
     "leader_elect_renew_deadline_seconds": 1.0 * HANG_SECONDS,
-    "leader_elect_retry_period_seconds": HANG_SECONDS / 2,
 }
 
 

@@ -168,9 +168,9 @@ class Contender:
     # Release
 
     async def release(self) -> None:
-        """Release the lock if it is held; two attempts, as a renewal may have been in flight."""
+        """Release the lock if it is held, within the renew deadline; two attempts, as a renewal may have been in flight."""
         try:
-            async with Timeout(self._timing.retry_period_seconds, clock=self._clock):
+            async with Timeout(self._timing.renew_deadline_seconds, clock=self._clock):
                 if not await self._release_once():
                     self._observe_read(await self._lock.read())
                     await self._release_once()

@@ -287,6 +287,20 @@ async def test_release_without_response_is_bounded(contend, clock, caplog):
     assert "the lease could not be released: the network is cut" in caplog.text
 
 
+async def test_release_may_take_as_long_as_a_renewal(contend, clock, store):
+    a = contend()
+    await clock.advance(1)
+
+    async def travel_slowly():
+        await clock.sleep(9)
+
+    a.lock.travel = travel_slowly
+    a.task.cancel()
+    await clock.advance(10)
+    assert a.task.cancelled()
+    assert store.seen.record.holder == ""
+
+
 async def test_release_is_retried_once_after_a_conflict(contend, clock, store):
     a = contend(watchable=False)
     await clock.advance(1)
