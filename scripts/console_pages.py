@@ -19,8 +19,8 @@ _COMMAND = "$ "
 #: The last line that ``steersman up`` prints names the command that stops it.
 _UP_ENDS = "steersman down"
 _PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
-_COMMAND_SECONDS = 180
-_STOP_SECONDS = 60
+_COMMAND_SECONDS = 240
+_STOP_SECONDS = 120
 
 #: kubectl prints these lines while it waits: their number depends on timing, or on the node of a pod.
 _PROGRESS = re.compile(r"^(Waiting for |evicting pod |pod/\S+ evicted$)")

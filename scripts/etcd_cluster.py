@@ -19,7 +19,7 @@ from typing import Self
 from scripts.ports import free_port
 
 #: Seconds in which a member must be ready.
-START_SECONDS = 60
+START_SECONDS = 120
 _READY = "ready to serve client requests"
 
 

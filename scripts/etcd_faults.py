@@ -29,7 +29,7 @@ KEYS = [f"/k/{number}" for number in range(4)]
 STORES = 3
 #: Seconds of faults in a run, and of waiting for everything to work again.
 FAULT_SECONDS = 2.0
-HEAL_SECONDS = 40
+HEAL_SECONDS = 120
 CLOCK = RealClock()
 
 

@@ -44,7 +44,7 @@ SERVERS = 3
 #: Faults of a run.
 FAULTS = 4
 #: Seconds of waiting for everything to work again, and of one request.
-HEAL_SECONDS = 60
+HEAL_SECONDS = 120
 REQUEST_SECONDS = 5.0
 #: Written last; a watch that has received it has received everything.
 SENTINEL = "sentinel"

@@ -4,6 +4,8 @@ from typing import Final
 
 #: Ends a wait for an event that never comes. No result depends on it: on a busy machine a start may take a minute.
 HANG_SECONDS: Final = 120
+#: The same for programs that start many processes, or play many histories.
+LONG_HANG_SECONDS: Final = 10 * HANG_SECONDS
 
 _SPEED_REPORTS: Final = (
     "a request held the event loop",

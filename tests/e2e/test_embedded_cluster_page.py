@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from tests.busy_machine import LONG_HANG_SECONDS
 from tests.e2e.test_guide_pages import blocks
 
 if TYPE_CHECKING:
@@ -28,5 +29,5 @@ def test_examples_of_the_page_pass(tmp_path: Path) -> None:
         "-o",
         "asyncio_mode=auto",
     ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=1200)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=LONG_HANG_SECONDS)
     assert f"{text.count('def test_')} passed" in done.stdout, done.stdout + done.stderr

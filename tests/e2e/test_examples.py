@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.busy_machine import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS, LONG_HANG_SECONDS
 from tests.e2e.watching import line_with, until, until_one
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -201,7 +201,7 @@ def greeter_package(tmp_path_factory):
     shutil.copytree(EXAMPLES / "greeter_package", source)
     options = ["--no-deps", "--no-index", "--no-build-isolation", "--no-cache-dir", "--disable-pip-version-check"]
     pip = [sys.executable, "-m", "pip", "install", "--quiet", *options, f"--target={target}", str(source)]
-    subprocess.run(pip, check=True, capture_output=True, timeout=120)
+    subprocess.run(pip, check=True, capture_output=True, timeout=LONG_HANG_SECONDS)
     return str(target)
 
 

