@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
+import signal
 import socket
 import subprocess
+import threading
 
 import pytest
 
@@ -71,12 +72,8 @@ def test_health_server_waits_for_the_whole_request_and_survives_clients_that_lea
     wakeup, writer = socket.socketpair()
     server = etcd.HealthServer([listener], "/d")
     ended: list[int] = []
-    process = os.fork()
-    if process == 0:
-        try:
-            server.serve_until(wakeup, ended)
-        finally:
-            os._exit(0)
+    serving = threading.Thread(target=server.serve_until, args=(wakeup, ended))
+    serving.start()
     try:
         address = listener.getsockname()
         socket.create_connection(address).close()
@@ -87,8 +84,9 @@ def test_health_server_waits_for_the_whole_request_and_survives_clients_that_lea
             slow.sendall(b"\r\n")
             assert slow.recv(4096).startswith(b"HTTP/1.1 200")
     finally:
-        os.kill(process, 9)
-        os.waitpid(process, 0)
+        ended.append(signal.SIGTERM)
+        writer.send(b"\0")
+        serving.join()
         for sock in (listener, wakeup, writer):
             sock.close()
 
@@ -122,14 +120,15 @@ def test_apiserver_without_etcd_is_refused():
 @pytest.mark.parametrize("body", [b"{}", b"no json", b"[]"])
 def test_apiserver_refuses_another_program_at_the_address(body):
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        process = os.fork()
-        if process == 0:
-            try:
-                connection, _ = listener.accept()
+
+        def serve():
+            connection, _ = listener.accept()
+            with connection:
                 connection.recv(4096)
                 connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + body)
-            finally:
-                os._exit(0)
+
+        serving = threading.Thread(target=serve)
+        serving.start()
         with pytest.raises(kube_apiserver.StartError, match="is not the etcd of `steersman envtest`"):
             kube_apiserver.directory_of(f"http://127.0.0.1:{listener.getsockname()[1]}")
-        os.waitpid(process, 0)
+        serving.join()
