@@ -55,7 +55,11 @@ class InProcessAPIServer:
         )
         if self.core.bootstrap is not None and (address := self.options.advertise_address):
             self.core.bootstrap.public_endpoint = PublicEndpoint(address, self.options.secure_port)
-        await self.core.start()
+        try:
+            await self.core.start()
+        except BaseException:
+            await self.core.close()
+            raise
         return self
 
     async def __aexit__(

@@ -1,5 +1,6 @@
 """The whole server without a socket."""
 
+import asyncio
 import json
 
 import pytest
@@ -110,10 +111,11 @@ async def test_start_waits_for_a_slow_store():
 
 
 async def test_start_fails_when_the_store_stays_slow():
-    clock = FakeClock()
+    clock, tasks = FakeClock(), asyncio.all_tasks()
     with pytest.raises(Stalled, match="not durable within 2 s"):
         async with InProcessAPIServer(store=SlowStore(clock, 100), clock=clock):
             pytest.fail("the server must not start")
+    assert asyncio.all_tasks() == tasks
 
 
 async def test_watch_is_served_during_pre_shutdown_hooks_and_ends_after_them(server):

@@ -105,11 +105,11 @@ def test_child_ends_when_it_cannot_open_the_file(tmp_path, lock, capfd):
 
 
 def test_start_closes_descriptors_when_it_fails(path, lock, monkeypatch):
-    before = sorted(Path("/proc/self/fd").iterdir())
+    before = set(Path("/proc/self/fd").iterdir())
     monkeypatch.setattr(sys, "executable", "/none/such/python")
     with pytest.raises(OSError, match="No such file"):
         Child.start(path, lock.descriptor)
-    assert sorted(Path("/proc/self/fd").iterdir()) == before
+    assert set(Path("/proc/self/fd").iterdir()) <= before  # a garbage collection may close others
 
 
 def test_child_ends_with_a_killed_parent_and_releases_the_file(path):
