@@ -6,6 +6,7 @@ import contextlib
 import sys
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.storage.encryption.plugin import Plugin, serve
 
 from steersman.asynckit.clock import RealClock
@@ -22,7 +23,7 @@ async def service(tmp_path):
     """A plugin, and a client that is connected to it."""
     plugin = Plugin()
     server = await serve(plugin, f"{tmp_path}/kms.sock")
-    client = GrpcKMSService(f"unix://{tmp_path}/kms.sock", clock=RealClock(), timeout_seconds=10.0)
+    client = GrpcKMSService(f"unix://{tmp_path}/kms.sock", clock=RealClock(), timeout_seconds=HANG_SECONDS)
     yield plugin, client
     await client.close()
     await server.stop(None)
@@ -37,7 +38,7 @@ async def test_calls_carry_all_fields(service):
 
 
 async def test_absent_plugin_is_an_error_with_gos_code(tmp_path):
-    client = GrpcKMSService(f"unix://{tmp_path}/none.sock", clock=RealClock(), timeout_seconds=10.0)
+    client = GrpcKMSService(f"unix://{tmp_path}/none.sock", clock=RealClock(), timeout_seconds=HANG_SECONDS)
     with pytest.raises(KMSUnavailableError, match="rpc error: code = Unavailable desc = "):
         await client.status()
     await client.close()
@@ -45,7 +46,7 @@ async def test_absent_plugin_is_an_error_with_gos_code(tmp_path):
 
 async def test_requests_are_measured_by_method_and_status(tmp_path):
     metrics = EncryptionMetrics(RealClock())
-    options = {"clock": RealClock(), "timeout_seconds": 10.0, "name": "vault", "metrics": metrics}
+    options = {"clock": RealClock(), "timeout_seconds": HANG_SECONDS, "name": "vault", "metrics": metrics}
     server = await serve(Plugin(), f"{tmp_path}/kms.sock")
     for name in ("kms", "none"):
         client = GrpcKMSService(f"unix://{tmp_path}/{name}.sock", **options)
