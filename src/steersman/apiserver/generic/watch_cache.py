@@ -30,11 +30,13 @@ from steersman.storage.sorted_keys import SortedKeys
 from steersman.storage.store import Compacted, CorruptValue, StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from steersman.apiserver.generic.entry import Entry, Layout
     from steersman.apiserver.generic.feed import Feed
     from steersman.asynckit.clock import Clock
     from steersman.asynckit.tasks import Supervisor
-    from steersman.storage.store import Batch, Event, Range, Store, Subscription
+    from steersman.storage.store import Batch, Event, KeyValue, Range, Store, Subscription
 
 _log = logging.getLogger(__name__)
 
@@ -412,14 +414,13 @@ class WatchCache:
     async def snapshot_at(
         self, revision: int, scope: str = "", *, start: str = "", limit: int = 0
     ) -> tuple[list[Entry], int]:
-        """Return the objects at a revision: from the ring, or from the store for older ones. Raises ``Compacted``.
+        """Return the objects at a revision: from the ring, or from the store for older ones. Raises ``Compacted``, ``CorruptValue``.
 
         Returns the first ``limit`` objects (0: all) and how many there are: a page costs little more than its own objects.
         """
         undone = self.ring.undo(revision) if revision < self.revision else {}
         if undone is None:
-            entries = await self._stored_at(revision, scope or self.prefix, start)
-            return entries[:limit] if limit else entries, len(entries)
+            return await self._stored_at(revision, scope or self.prefix, start, limit)
         low = max(scope, start)
         undone = {key: entry for key, entry in undone.items() if key >= low and key.startswith(scope)}
         keys = self._keys_of(scope, start)
@@ -440,21 +441,33 @@ class WatchCache:
         entries = self._entries
         return [entries[key] for key in keys]
 
-    async def _stored_at(self, revision: int, scope: str, start: str) -> list[Entry]:
+    async def _stored_at(self, revision: int, scope: str, start: str, limit: int) -> tuple[list[Entry], int]:
+        """Return the first ``limit`` objects (0: all) from the store, and how many there are. Raises ``CorruptValue``."""
         entries: list[Entry] = []
         if start.endswith("\0"):  # a continue token: the first key after the one before the NUL
             start = start[:-1]
         elif start and (kv := await self._store.get(start, revision=revision)) is not None and start.startswith(scope):
-            entries += filter(None, [self._readable(kv.key, kv.value, kv.mod_revision)])
+            entries = self._past_entries([kv])
         while True:
-            page = await self._store.range(scope, start_after=start, limit=_FILL_PAGE, revision=revision)
-            for kv in page.kvs:
-                entry = self._readable(kv.key, kv.value, kv.mod_revision, is_stale=kv.is_stale)
-                if entry is not None:
-                    entries.append(entry)
-            if not page.more:
-                return entries
+            size = min(_FILL_PAGE, max(limit - len(entries), 1)) if limit else _FILL_PAGE
+            page = await self._store.range(scope, start_after=start, limit=size, revision=revision)
+            count = len(entries) + page.count
+            entries += self._past_entries(page.kvs)
+            if not page.more or (limit and len(entries) >= limit):
+                return entries[:limit] if limit else entries, count
             start = page.kvs[-1].key
+
+    def _past_entries(self, kvs: Sequence[KeyValue]) -> list[Entry]:
+        """Return the entries of past values. Raises ``CorruptValue`` for those that cannot be read: their keys may be intact now."""
+        entries, corrupt = [], []
+        for kv in kvs:
+            try:
+                entries.append(self.layout.entry(kv.key, kv.value, kv.mod_revision, is_stale=kv.is_stale))
+            except UnreadableValueError:
+                corrupt.append(kv.key)
+        if corrupt:
+            raise CorruptValue(corrupt)
+        return entries
 
 
 def _settle(waiter: asyncio.Future[None]) -> None:

@@ -130,6 +130,41 @@ async def test_pages_at_an_old_revision_equal_the_past_of_the_model(steps, revis
     assert [(i["metadata"]["namespace"], i["metadata"]["name"]) for i in items] == sorted(state_of(items))
 
 
+async def test_page_older_than_the_ring_reads_no_more_of_the_store_than_its_objects():
+    world = World(ring=ChangeRing(0, changes_max=2))
+    for number in range(10):
+        await world.put(f"c{number}")
+    await world.cache.ready()
+    revision = world.store.revision
+    for number in range(5):
+        await world.put(f"d{number}")
+    limits, stored_range = [], world.store.range
+
+    async def counted_range(*args, limit, **options):
+        limits.append(limit)
+        return await stored_range(*args, limit=limit, **options)
+
+    world.store.range = counted_range
+    page = await world.items(resourceVersion=str(revision), resourceVersionMatch="Exact", limit="3")
+    assert page["metadata"]["remainingItemCount"] == 7
+    page = await world.items(limit="4", **{"continue": page["metadata"]["continue"]})
+    assert [item["metadata"]["name"] for item in page["items"]] == ["c3", "c4", "c5", "c6"]
+    assert page["metadata"]["remainingItemCount"] == 3
+    assert limits == [3, 4]
+
+
+async def test_unreadable_value_of_the_past_fails_only_lists_of_the_past():
+    world = World(ring=ChangeRing(0, changes_max=2))
+    await world.put("a")
+    revision = await world.store.txn([Put(f"{world.prefix}ns/b", b"k8s\0")])
+    await world.put("b")
+    await world.cache.ready()
+    with pytest.raises(StatusError, match="failed to read one or more configmaps from the storage") as failed:
+        await world.items(resourceVersion=str(revision), resourceVersionMatch="Exact")
+    assert [cause["field"] for cause in failed.value.status["details"]["causes"]] == [f"{world.prefix}ns/b"]
+    assert await world.names() == ["a", "b"]
+
+
 async def test_acknowledged_write_is_in_the_cache():
     world = World()
     await world.cache.ready()
