@@ -101,7 +101,7 @@ class ServerProcess:
         assert self._process.stdout is not None
         line = await asyncio.to_thread(self._process.stdout.readline)
         if "is ready at" not in line:
-            raise RuntimeError(f"API server {self.name} did not start: {line}")
+            raise RuntimeError("\n".join([f"API server {self.name} did not start: {line}", *self.last_log_lines()]))
         if self._client is None:
             client = connect(self.folder / "admin.kubeconfig")
             retry = RetryPolicy(0, retry_failed_connections=False)
