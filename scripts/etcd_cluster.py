@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import os
 import shutil
 import signal
@@ -20,7 +21,8 @@ from scripts.ports import free_port
 
 #: Seconds in which a member must be ready.
 START_SECONDS = 120
-_READY = "ready to serve client requests"
+#: In the log of 3.4 and newer, with and without TLS.
+_READY = "serving client traffic"
 
 
 def find_binary(name: str = "etcd") -> Path | None:
@@ -191,6 +193,13 @@ class EtcdCluster:
         for member in self.members:
             member.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def is_consistent(self) -> bool:
+        """Report whether all members, which run and are idle, hold the same data."""
+        endpoints = f"--endpoints={','.join(self.urls)}"
+        answer = self.members[0].control(endpoints, "--write-out=json", "endpoint", "hashkv")
+        hashes = [status["HashKV"] for status in json.loads(answer)]
+        return len({(hashed["header"]["revision"], hashed["hash"]) for hashed in hashes}) == 1
 
     def restore(self, snapshot: Path, name: str) -> None:
         """Start the members, which have ended, from a snapshot; ``name`` is that of their new folders."""

@@ -1,9 +1,12 @@
 """Random faults of etcd members, API servers and the network between them, with a check of the whole history.
 
 ``--mode stores``: three members run as processes; three stores, as of three API servers, reach each of them through a TCP proxy
-of their own. While the stores write, read and watch, members are killed, paused and restarted, links are cut or freeze, and
-stores are closed and opened again. ``--mode servers``: API servers as processes (``scripts.etcd_server_faults``). Then
-everything is healed, and the history must hold (``scripts.etcd_history``).
+of their own. While the stores write, read and watch, members are killed, paused and restarted, links are cut or freeze, history
+is compacted behind a store that is cut off, and stores are closed and opened again. ``--mode servers``: API servers as processes
+(``scripts.etcd_server_faults``). Then everything is healed, and the history must hold (``scripts.etcd_history``).
+
+A run after which etcd's members hold different data is void, and the next one starts other members: etcd 3.5.0 to 3.5.2 lose
+consistency when a member is killed (https://github.com/etcd-io/etcd/issues/13766).
 
 ``python -m scripts.etcd_faults --mode servers --runs 200 --seed 1``; a failing run prints its seed.
 """
@@ -45,6 +48,9 @@ class Run:
         self.operations: list[Operation] = []
         self._watched: list[Watched] = []
         self._live: list[Watched] = []
+        #: etcd's own history of the run, up to the revision ``_recorded``.
+        self._history: list[Event] = []
+        self._recorded = 0
         self._time = 0
         self._is_over = False
         self.faults: list[str] = []
@@ -60,14 +66,15 @@ class Run:
                 await link.open()
         try:
             self._stores = [await self._open(number) for number in range(STORES)]
-            start = self._stores[0].revision
+            self._recorded = self._stores[0].revision
             self._live = [await self._watch(store) for store in self._stores]
             work = [asyncio.create_task(self._work(number)) for number in range(STORES) for _ in range(2)]
             await self._disturb()
             self._is_over = True
             await asyncio.gather(*work)
             await self._settle()
-            return check(self.operations, self._watched, await self._history(start))
+            await self._record()
+            return check(self.operations, self._watched, self._history)
         finally:
             for store in self._stores:
                 await store.close()
@@ -112,7 +119,10 @@ class Run:
         # a read from the cache: what the watch has delivered, at a revision that is asked for
         begin, watched, store = self._tick(), self._live[number], self._stores[number]
         await store.current_revision()
-        if watched.is_lost or watched is not self._live[number]:
+        if watched is not self._live[number]:
+            return
+        if watched.is_lost:
+            self._live[number] = await self._watch(store)
             return
         mine = [event for event in watched.events if event.key == key]
         if mine:
@@ -139,7 +149,7 @@ class Run:
         deadline = CLOCK.monotonic() + FAULT_SECONDS
         while CLOCK.monotonic() < deadline:
             await CLOCK.sleep(self._dice.uniform(0.1, 0.4))
-            fault = self._dice.choice(["kill", "pause", "cut", "freeze", "cut all", "reopen"])
+            fault = self._dice.choice(["kill", "pause", "cut", "freeze", "cut all", "compact", "reopen"])
             number, member = self._dice.randrange(STORES), self._dice.choice(self._cluster.members)
             self.faults.append(f"{fault} {number} {member.name}")
             if fault == "kill":
@@ -152,6 +162,8 @@ class Run:
                 member.resume()
             elif fault == "reopen":
                 await self._reopen(number)
+            elif fault == "compact":
+                await self._compact_behind(number)
             else:
                 links = self._links[number]
                 for link in links if fault == "cut all" else [self._dice.choice(links)]:
@@ -168,6 +180,17 @@ class Run:
         self._stores[number] = store
         await before.close()
 
+    async def _compact_behind(self, number: int) -> None:
+        """Compact what a store that is cut off has not received."""
+        for link in self._links[number]:
+            link.cut()
+        await CLOCK.sleep(self._dice.uniform(0.1, 0.5))
+        await self._record()
+        with contextlib.suppress(StoreError):
+            await self._stores[(number + 1) % STORES].compact(self._recorded)
+        for link in self._links[number]:
+            link.heal()
+
     async def _settle(self) -> None:
         """Wait until every store has seen everything."""
         async with asyncio.timeout(HEAL_SECONDS):
@@ -181,8 +204,8 @@ class Run:
             if not watched.is_lost:
                 watched.until = self._stores[number].revision
 
-    async def _history(self, start: int) -> list[Event]:
-        """Return etcd's own history of the run."""
+    async def _record(self) -> None:
+        """Append etcd's events since the last call to the history."""
         store = await EtcdStore.open(
             self._cluster.urls,
             clock=CLOCK,
@@ -190,26 +213,40 @@ class Run:
             compaction_interval_seconds=0,
             open_seconds=HEAL_SECONDS,
         )
-        whole = Watched(start)
+        events = Watched(self._recorded)
         try:
-            await store.watch("/k/", whole, after_revision=start, on_lost=whole.lose)
+            await store.watch("/k/", events, after_revision=self._recorded, on_lost=events.lose)
+            self._history += events.events
+            self._recorded = max(store.revision, events.until)  # history may be ahead of the store's own watch
         finally:
             await store.close()
-        return whole.events
 
 
 async def play(mode: str, runs: int, seed: int) -> list[str]:
-    """Play runs on one cluster; return the violations."""
+    """Play runs, on one cluster if its members stay consistent; return the violations."""
+    violations: list[str] = []
+    seeds = list(range(seed, seed + runs))
+    while seeds:
+        violations += await _play_on_cluster(mode, seeds)
+    return violations
+
+
+async def _play_on_cluster(mode: str, seeds: list[int]) -> list[str]:
+    """Play the runs of ``seeds``, which are removed, until a run is void; return the violations."""
     all_violations: list[str] = []
     flags = ("--heartbeat-interval=50", "--election-timeout=500", "--snapshot-count=200")
     with EtcdCluster(3, flags=flags) as cluster:
         async with contextlib.AsyncExitStack() as stack:
             servers = await stack.enter_async_context(running_servers(cluster)) if mode == "servers" else []
-            for number in range(seed, seed + runs):
-                run = ServerRun(cluster, servers, number) if servers else Run(cluster, number)
+            while seeds:
+                seed = seeds.pop(0)
+                run = ServerRun(cluster, servers, seed) if servers else Run(cluster, seed)
                 violations = await run.play()
+                if violations and not await asyncio.to_thread(cluster.is_consistent):
+                    print(f"{mode} seed {seed}: void, the members of etcd hold different data", flush=True)
+                    break
                 print(
-                    f"{mode} seed {number}: {len(run.faults)} faults, {len(run.operations)} operations, "
+                    f"{mode} seed {seed}: {len(run.faults)} faults, {len(run.operations)} operations, "
                     f"{len(violations)} violations",
                     flush=True,
                 )
