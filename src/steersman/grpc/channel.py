@@ -22,7 +22,7 @@ from steersman.grpc.headers import Method
 if TYPE_CHECKING:
     import ssl
 
-    from steersman.asynckit.clock import Clock
+    from steersman.asynckit.clock import Clock, Timer
     from steersman.grpc.calls import StreamCall, UnaryCall
 
 _BACKOFF: Final = BackoffPolicy(initial_seconds=0.1, max_seconds=1.0)
@@ -58,7 +58,8 @@ class Channel:
         self._clock = clock
         self._tls = tls
         self._user_agent = user_agent
-        self._methods: dict[tuple[str, float], Method] = {}
+        #: By path and time limit.
+        self._methods: dict[tuple[str, float], tuple[Method, _Deadlines]] = {}
         self._tasks = Supervisor("rpc channel")
         self._connection: Connection | None = None
         #: With those that finish their calls.
@@ -73,35 +74,38 @@ class Channel:
 
     async def unary(self, path: str, request: bytes, *, timeout_seconds: float) -> bytes:
         """Return the response. Raises ``RpcError``."""
-        method = self._methods.get((path, timeout_seconds)) or self._method(path, timeout_seconds)
+        method, deadlines = self._methods.get((path, timeout_seconds)) or self._method(path, timeout_seconds)
         connection = self._connection
         if connection is None or not connection.has_slot:
             connection = await self._connected(timeout_seconds)
         call = connection.start_unary(method, request)
-        expiry = self._clock.timer(timeout_seconds, _Expiry(call, connection))
+        deadlines.add(call, connection)
         try:
             return await call.response
         finally:
-            expiry.cancel()
+            deadlines.remove(call)
             connection.cancel(call)  # if this task was cancelled
 
     async def open_stream(
         self, path: str, request: bytes, *, timeout_seconds: float, metadata: tuple[tuple[str, str], ...] = ()
     ) -> StreamCall:
         """Open a stream with a first message; only the opening has a time limit. Raises ``RpcError``."""
-        method = self._methods.get((path, 0.0)) or self._method(path, 0.0, metadata)
+        method, _ = self._methods.get((path, 0.0)) or self._method(path, 0.0, metadata)
         connection = self._connection
         if connection is None or not connection.has_slot:
             connection = await self._connected(timeout_seconds)
         return connection.start_stream(method, request)
 
-    def _method(self, path: str, timeout_seconds: float, metadata: tuple[tuple[str, str], ...] = ()) -> Method:
+    def _method(
+        self, path: str, timeout_seconds: float, metadata: tuple[tuple[str, str], ...] = ()
+    ) -> tuple[Method, _Deadlines]:
         limit = (("grpc-timeout", f"{round(timeout_seconds * 1000)}m"),) if timeout_seconds else ()
         scheme = "http" if self._tls is None else "https"
         agent = ("user-agent", self._user_agent)
         method = Method(path, scheme=scheme, authority=self.target.authority, extra=(agent, *limit, *metadata))
-        self._methods[path, timeout_seconds] = method
-        return method
+        prepared = method, _Deadlines(self._clock, timeout_seconds)
+        self._methods[path, timeout_seconds] = prepared
+        return prepared
 
     async def connect(self, *, timeout_seconds: float) -> None:
         """Return when the channel is connected; attempts that fail are repeated. Raises ``TimeoutError``."""
@@ -184,6 +188,8 @@ class Channel:
     async def close(self) -> None:
         """End the connection; calls in flight fail. Idempotent."""
         self._is_closed = True
+        for _, deadlines in self._methods.values():
+            deadlines.close()
         await self._tasks.close()
         connections = list(self._connections)
         for connection in connections:
@@ -192,13 +198,40 @@ class Channel:
             await connection.wait_closed()
 
 
-class _Expiry:
-    """Callback of a call's deadline."""
+class _Deadlines:
+    """Deadlines of calls with one time limit. They pass in the order in which the calls begin, so one timer serves all."""
 
-    def __init__(self, call: UnaryCall, connection: Connection) -> None:
-        self._call = call
-        self._connection = connection
+    def __init__(self, clock: Clock, seconds: float) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        #: Deadlines and connections of the calls in flight, oldest first.
+        self._calls: dict[UnaryCall, tuple[float, Connection]] = {}
+        self._timer: Timer | None = None
 
-    def __call__(self) -> None:
-        self._connection.cancel(self._call)
-        self._call.finish(RpcError(Code.DEADLINE_EXCEEDED, "Deadline Exceeded"))
+    def add(self, call: UnaryCall, connection: Connection) -> None:
+        """End ``call`` with DEADLINE_EXCEEDED when its time is over, unless it is removed before."""
+        self._calls[call] = (self._clock.monotonic() + self._seconds, connection)
+        if self._timer is None:
+            self._timer = self._clock.timer(self._seconds, self._expire)
+
+    def remove(self, call: UnaryCall) -> None:
+        """Forget a call. Idempotent."""
+        self._calls.pop(call, None)
+
+    def _expire(self) -> None:
+        self._timer = None
+        while self._calls:
+            call = next(iter(self._calls))
+            deadline, connection = self._calls[call]
+            remaining = deadline - self._clock.monotonic()
+            if remaining > 0:
+                self._timer = self._clock.timer(remaining, self._expire)
+                return
+            del self._calls[call]
+            connection.cancel(call)
+            call.finish(RpcError(Code.DEADLINE_EXCEEDED, "Deadline Exceeded"))
+
+    def close(self) -> None:
+        """Stop the timer."""
+        if self._timer is not None:
+            self._timer.cancel()

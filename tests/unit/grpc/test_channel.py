@@ -133,6 +133,25 @@ async def test_deadline_ends_a_call(port, service):
     await channel.close()
 
 
+async def test_calls_expire_at_their_own_deadlines(port, service):
+    clock = FakeClock()
+    channel = Channel(Target("127.0.0.1", port), clock=clock)
+    first = asyncio.ensure_future(call(channel, "hang", seconds=5.0))
+    await service.waiting.wait()
+    await clock.advance(2.0)
+    service.waiting.clear()
+    second = asyncio.ensure_future(call(channel, "hang", seconds=5.0))
+    await service.waiting.wait()
+    await clock.advance(3.0)
+    with pytest.raises(RpcError, match="Deadline Exceeded"):
+        await first
+    assert not second.done()
+    await clock.advance(2.0)
+    with pytest.raises(RpcError, match="Deadline Exceeded"):
+        await second
+    await channel.close()
+
+
 async def test_stream_carries_messages_both_ways_until_the_server_ends_it(channel):
     stream = await channel.open_stream("/test/double", b"0", timeout_seconds=HANG_SECONDS)
     received = []
