@@ -19,16 +19,16 @@ class RevisionWaiters:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         #: (revision, serial, future), least first.
-        self._heap: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._heap: list[tuple[int, int, asyncio.Future[bool]]] = []
         self._serials = itertools.count()
 
-    async def wait(self, revision: int, *, seconds: float) -> None:
-        """Return when ``revision`` has been resolved, or after ``seconds``."""
-        reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    async def wait(self, revision: int, *, seconds: float) -> bool:
+        """Return True when the caller is woken, False after ``seconds``."""
+        reached: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._heap, (revision, next(self._serials), reached))
-        timer = self._clock.timer(seconds, lambda: _settle(reached))
+        timer = self._clock.timer(seconds, lambda: _settle(reached, is_woken=False))
         try:
-            await reached
+            return await reached
         finally:
             timer.cancel()
             if not reached.done():
@@ -38,14 +38,14 @@ class RevisionWaiters:
         """Wake the callers that wait for ``revision`` or an earlier one."""
         heap = self._heap
         while heap and (heap[0][0] <= revision or heap[0][2].done()):
-            _settle(heapq.heappop(heap)[2])
+            _settle(heapq.heappop(heap)[2], is_woken=True)
 
     def resolve_all(self) -> None:
         """Wake all callers, as at shutdown."""
         while self._heap:
-            _settle(self._heap.pop()[2])
+            _settle(self._heap.pop()[2], is_woken=True)
 
 
-def _settle(future: asyncio.Future[None]) -> None:
+def _settle(future: asyncio.Future[bool], *, is_woken: bool) -> None:
     if not future.done():
-        future.set_result(None)
+        future.set_result(is_woken)

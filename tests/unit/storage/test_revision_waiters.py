@@ -11,7 +11,7 @@ async def test_waiters_wake_in_order_of_their_revisions():
     waiters = RevisionWaiters(clock)
 
     async def wait(revision):
-        await waiters.wait(revision, seconds=10)
+        assert await waiters.wait(revision, seconds=10)
         woken.append(revision)
 
     tasks = [asyncio.ensure_future(wait(revision)) for revision in (7, 3, 5)]
@@ -29,7 +29,7 @@ async def test_waiter_returns_after_its_time_and_leaves_no_entry():
     waiters = RevisionWaiters(clock)
     task = asyncio.ensure_future(waiters.wait(9, seconds=3))
     await clock.advance(3)
-    await task
+    assert not await task
     waiters.resolve(0)
     assert waiters._heap == []
 

@@ -214,11 +214,10 @@ class EventLog:
         """Wait until the log follows etcd and is at ``revision``, at most ``seconds``; return whether it is."""
         if revision <= self.revision and self._is_verified:
             return True
-        stalled = self._clock.timer(STALL_SECONDS, self._replace_stream)
-        try:
-            await self._waiters.wait(revision, seconds=seconds)
-        finally:
-            stalled.cancel()
+        is_woken = await self._waiters.wait(revision, seconds=min(seconds, STALL_SECONDS))
+        if not is_woken and seconds > STALL_SECONDS:
+            self._replace_stream()
+            await self._waiters.wait(revision, seconds=seconds - STALL_SECONDS)
         return revision <= self.revision and self._is_verified
 
     def _replace_stream(self) -> None:
