@@ -20,17 +20,19 @@ BYTES: Final = 2
 FIXED32: Final = 5
 
 
+#: The bytes of 7 bits each that end a varint, and those that others follow.
+_LAST: Final = [bytes((bits,)) for bits in range(0x80)]
+_FOLLOWED: Final = [bytes((bits | 0x80,)) for bits in range(0x80)]
+
+
 def varint(number: int) -> bytes:
     """Encode base-128, least significant group first; negative numbers as 64-bit two's complement."""
     number &= 0xFFFFFFFFFFFFFFFF
-    if number < 0x80:
-        return bytes((number,))
-    pieces = bytearray()
+    raw = b""
     while number > 0x7F:
-        pieces.append(number & 0x7F | 0x80)
+        raw += _FOLLOWED[number & 0x7F]
         number >>= 7
-    pieces.append(number)
-    return bytes(pieces)
+    return raw + _LAST[number]
 
 
 def length_delimited(number: int, payload: bytes) -> bytes:
