@@ -21,6 +21,7 @@ from steersman.grpc.headers import Method
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Callable
 
     from steersman.asynckit.clock import Clock, Timer
     from steersman.grpc.calls import StreamCall, UnaryCall
@@ -51,9 +52,14 @@ class Channel:
     """See the module. Confined to one event loop."""
 
     def __init__(
-        self, target: Target, *, clock: Clock, tls: ssl.SSLContext | None = None, user_agent: str = USER_AGENT
+        self,
+        target: Target,
+        *,
+        clock: Clock,
+        tls: Callable[[], ssl.SSLContext] | None = None,
+        user_agent: str = USER_AGENT,
     ) -> None:
-        """``tls``: a context that offers ``h2`` by ALPN; None: no TLS."""
+        """``tls`` returns a context that offers ``h2`` by ALPN, for each connection; None: no TLS."""
         self.target: Final = target
         self._clock = clock
         self._tls = tls
@@ -173,11 +179,12 @@ class Channel:
 
     async def _open(self, connection: Connection) -> None:
         loop, target = asyncio.get_running_loop(), self.target
+        context = None if self._tls is None else self._tls()
         if target.path:
-            name = "localhost" if self._tls else None
-            await loop.create_unix_connection(connection.factory, target.path, ssl=self._tls, server_hostname=name)
+            name = None if context is None else "localhost"
+            await loop.create_unix_connection(connection.factory, target.path, ssl=context, server_hostname=name)
         else:
-            await loop.create_connection(connection.factory, target.host, target.port, ssl=self._tls)
+            await loop.create_connection(connection.factory, target.host, target.port, ssl=context)
 
     def _ended(self, connection: Connection) -> None:
         if self._connection is connection:

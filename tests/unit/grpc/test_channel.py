@@ -251,7 +251,7 @@ async def test_tls_verifies_the_server(service):
     for authority, is_trusted in ((ca, True), (other, False)):
         context = ssl.create_default_context(cadata=authority.certificate.decode())
         context.set_alpn_protocols(["h2"])
-        channel = Channel(Target("127.0.0.1", port), clock=RealClock(), tls=context)
+        channel = Channel(Target("127.0.0.1", port), clock=RealClock(), tls=lambda context=context: context)
         if is_trusted:
             assert await call(channel, "echo", b"secret") == b"secret"
         else:

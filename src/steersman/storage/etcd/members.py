@@ -6,12 +6,14 @@ Promises:
   is not chosen again before ``RETRY_SECONDS`` while another one has not failed.
 * Channels connect when they are used and reconnect by themselves; an idle connection is probed, so that a member that
   vanished without closing its connections is noticed.
+* A new connection uses the certificates that the files hold then, so that these can be renewed.
 
 Upstream: ``clientv3`` with ``--etcd-servers``, staging/src/k8s.io/apiserver/pkg/storage/storagebackend/factory/etcd3.go.
 """
 
 from __future__ import annotations
 
+import logging
 import ssl
 from pathlib import Path  # noqa: TC003 — the compiler evaluates the fields of structs
 from typing import TYPE_CHECKING, Final
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from steersman.asynckit.clock import Clock
+
+_log = logging.getLogger(__name__)
 
 #: Time for which a failed member is passed over.
 RETRY_SECONDS: Final = 1.0
@@ -52,6 +56,36 @@ class MemberTLS(msgspec.Struct, frozen=True, kw_only=True):
             except OSError as error:
                 raise OSError(f"{self.cert_file}, {self.key_file or self.cert_file}: {error}") from error
         return context
+
+
+class RenewedContext:
+    """Context of ``MemberTLS`` for the next connection, read again when a file has changed."""
+
+    def __init__(self, tls: MemberTLS) -> None:
+        """Read the files. Raises as ``MemberTLS.context``."""
+        self._tls = tls
+        self._files = [path for path in (tls.ca_file, tls.cert_file, tls.key_file) if path is not None]
+        self._stamps = list(map(_stamp, self._files))
+        self._context = tls.context()
+
+    def current(self) -> ssl.SSLContext:
+        """Return the context; the earlier one while the files cannot be used, as when only one of a pair is written."""
+        stamps = list(map(_stamp, self._files))
+        if stamps != self._stamps:
+            try:
+                self._context, self._stamps = self._tls.context(), stamps
+            except (OSError, ValueError) as error:
+                _log.warning("the certificates for etcd cannot be read again: %s", error)
+        return self._context
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """Return what changes when a file is written or replaced; zeros for a file that cannot be read."""
+    try:
+        state = path.stat()
+    except OSError:
+        return 0, 0
+    return state.st_mtime_ns, state.st_ino
 
 
 def target_of(url: str) -> tuple[Target, bool]:
@@ -88,13 +122,14 @@ class Members:
         if not urls:
             raise ValueError("etcd needs at least one server")
         self._clock = clock
-        context: ssl.SSLContext | None = None
+        context: RenewedContext | None = None
         members = []
         for url in urls:
             target, is_secure = target_of(url)
             if is_secure and context is None:
-                context = tls.context()
-            members.append(Member(url, Channel(target, clock=clock, tls=context if is_secure else None)))
+                context = RenewedContext(tls)
+            channel = Channel(target, clock=clock, tls=context.current if is_secure and context else None)
+            members.append(Member(url, channel))
         self.all: Final[tuple[Member, ...]] = tuple(members)
         self._current = 0
 

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import os
+from datetime import timedelta
+
 import pytest
 
-from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.clock import FakeClock, RealClock
+from steersman.controlplane.certificates import make_ca, make_client
 from steersman.grpc.channel import Target
-from steersman.storage.etcd.members import RETRY_SECONDS, Members, MemberTLS, target_of
+from steersman.storage.etcd.members import RETRY_SECONDS, Members, MemberTLS, RenewedContext, target_of
 
 
 @pytest.mark.parametrize(
@@ -49,3 +53,26 @@ async def test_failed_member_hands_over_and_is_passed_over_for_a_time():
 async def test_no_member_is_refused():
     with pytest.raises(ValueError, match="at least one"):
         Members([], tls=MemberTLS(), clock=FakeClock())
+
+
+def test_renewed_certificate_is_used_once_certificate_and_key_are_written(tmp_path, caplog):
+    now, life = RealClock().now(), timedelta(days=1)
+    ca = make_ca("etcd-ca", now=now, life=life)
+    first, second = (make_client("root", [], ca, now=now, life=life) for _ in range(2))
+    cert_file, key_file = tmp_path / "client.crt", tmp_path / "client.key"
+    cert_file.write_bytes(first.certificate)
+    key_file.write_bytes(first.key)
+    renewed = RenewedContext(MemberTLS(cert_file=cert_file, key_file=key_file))
+    context = renewed.current()
+    assert renewed.current() is context
+    cert_file.write_bytes(second.certificate)
+    os.utime(cert_file, ns=(1, 1))  # clocks of file systems are coarse
+    assert renewed.current() is context
+    assert "cannot be read again" in caplog.text
+    key_file.write_bytes(second.key)
+    os.utime(key_file, ns=(1, 1))
+    replaced = renewed.current()
+    assert replaced is not context
+    assert renewed.current() is replaced
+    cert_file.unlink()
+    assert renewed.current() is replaced
