@@ -179,13 +179,15 @@ class ListShape(Shape):
         node: Node = {}
         if value.__class__ is not list:
             return node
-        for item in value:
+        keys, shape = self.keys, self.item
+        ordered = keys.in_order(value)
+        for item in value if ordered is None else ordered:
             try:
-                element = self.keys.element_of(item)
+                element = keys.element_of(item)
             except UnkeyedItemError:
                 continue
-            node[element] = {} if element in node else member(self.item.below(item))
-        return in_order(node)
+            node[element] = {} if element in node else member(shape.below(item))
+        return in_order(node) if ordered is None else node
 
 
 def member(below: Node) -> Node:

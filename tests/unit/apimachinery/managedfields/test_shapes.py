@@ -49,6 +49,13 @@ def test_below_contains_items_of_sets(widget):
     assert owned(widget, {"tags": ["b", "a"]}) == {"f:tags": {'v:"a"': {}, 'v:"b"': {}}}
 
 
+def test_below_and_everything_have_items_in_the_order_of_their_elements(widget):
+    ordered = ['k:{"name":"B"}', 'k:{"name":"a"}', 'k:{"name":"a\\"b"}', 'k:{"name":"é"}']
+    parts = [{"name": name, "size": 1} for name in ("é", "a", 'a"b', "B", "a")]
+    assert list(owned(widget, {"parts": parts})["f:parts"]) == ordered
+    assert list(everything(widget, {"parts": parts})["f:parts"]) == [".", *ordered]
+
+
 def test_below_owns_duplicate_items_as_a_whole(widget):
     assert owned(widget, {"parts": [{"name": "a", "size": 1}, {"name": "a", "size": 2}]}) == {
         "f:parts": {'k:{"name":"a"}': {}}
