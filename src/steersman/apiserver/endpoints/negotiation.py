@@ -216,6 +216,6 @@ def _quality(text: str) -> float:
 
 def _wants_lines(request: Request) -> bool:
     """Report whether the response is indented: by ``pretty``, which defaults to true for browsers and curl."""
-    if request.raw_query and b"pretty" in request.raw_query and (pretty := request.param("pretty")):
+    if request.raw_query and request.raw_query.find(b"pretty") >= 0 and (pretty := request.param("pretty")):
         return is_true(pretty)
     return request.header(b"user-agent").startswith(_PEOPLE)

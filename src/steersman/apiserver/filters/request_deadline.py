@@ -20,7 +20,7 @@ def request_deadline(*, longest_seconds: float) -> Filter:
 
     def wrap(handler: Handler) -> Handler:
         def filtered(request: Request) -> Awaitable[Response]:
-            if not request.raw_query or b"timeout=" not in request.raw_query or is_long_running(request.info):
+            if not request.raw_query or request.raw_query.find(b"timeout=") < 0 or is_long_running(request.info):
                 return handler(request)
             return limited(request)
 

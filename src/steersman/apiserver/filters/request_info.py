@@ -129,7 +129,7 @@ def _refine_long(info: RequestInfo, request: Request) -> RequestInfo:
 
 def refine(info: RequestInfo, raw_query: bytes) -> RequestInfo:
     """Apply the query to a list: watch, or a single name by field selector."""
-    if b"watch" not in raw_query and b"fieldSelector" not in raw_query:
+    if raw_query.find(b"watch") < 0 and raw_query.find(b"fieldSelector") < 0:
         return info
     try:
         query = parse_qs(raw_query.decode("ascii"), keep_blank_values=True, max_num_fields=1000)

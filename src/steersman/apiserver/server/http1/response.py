@@ -88,7 +88,7 @@ class ResponseWriter:
             lines[0] = b"HTTP/1.0" + lines[0][8:]
         head = b"".join(lines)
         # A line end would start another header, or the body.
-        if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines) or b"\0" in head:
+        if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines) or head.find(b"\0") >= 0:
             raise RuntimeError("a header holds the end of a line")
         self.is_started = True
         self.is_chunked = is_chunked

@@ -67,7 +67,8 @@ def split_target(target: bytes) -> tuple[bytes, bytes] | None:
             return None
         target = target[match.end() :]
     path, _, query = target.partition(b"?")
-    return None if b"%" in path and _BAD_ESCAPE.search(path) else (path, query)
+    # find(): ``in`` formats an error inside CPython before it takes the operand for bytes.
+    return None if path.find(b"%") >= 0 and _BAD_ESCAPE.search(path) else (path, query)
 
 
 def http_version(line: bytes) -> str:
