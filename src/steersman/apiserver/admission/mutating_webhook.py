@@ -33,14 +33,15 @@ if TYPE_CHECKING:
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.admission.lookups import Lookup
     from steersman.apiserver.admission.webhook_calls import WebhookServices
-    from steersman.apiserver.admission.webhook_configuration import Candidate, Webhook
+    from steersman.apiserver.admission.webhook_configuration import Webhook
+    from steersman.apiserver.admission.webhook_index import Candidate
     from steersman.apiserver.admission.webhook_review import Response
     from steersman.apiserver.generic.served import ServedResource
     from steersman.schema.resources import Resource
 
 _MUTATION_KEY: Final = "mutation.webhook.admission.k8s.io/"
 _PATCH_KEY: Final = "patch.webhook.admission.k8s.io/"
-_FAILED_OPEN_KEY: Final = "failed-open.mutating.webhook.admission.k8s.io/"
+_FAILED_OPEN_KEY: Final = "failed-open.mutation.webhook.admission.k8s.io/"
 
 
 class MutatingAdmissionWebhook(Plugin):
@@ -64,10 +65,7 @@ class MutatingAdmissionWebhook(Plugin):
         candidates = self._caller.cached_candidates(attributes)
         if candidates is None:
             return self._load(attributes)
-        # A webhook that is called may change labels, so that others match: then each is evaluated in its turn.
-        if not candidates or self._caller.are_excluded(candidates, attributes):
-            return None
-        return self._dispatch(candidates, attributes)
+        return self._dispatch(candidates, attributes) if candidates else None
 
     async def _load(self, attributes: Attributes) -> None:
         await self._dispatch(await self._caller.candidates(attributes), attributes)
@@ -77,15 +75,17 @@ class MutatingAdmissionWebhook(Plugin):
         own = attributes.reinvocation.of_plugin(self.name)
         if is_reinvoke:
             await run_step(own.begin_second_run, attributes.ctx.is_large, attributes.object)
-        for position, (webhook, matched) in enumerate(candidates):
-            is_due = not is_reinvoke or own.is_due(webhook.uid)
-            if is_due and await self._caller.matches(webhook, matched, attributes):
-                await self._call(webhook, matched, attributes, position)
+        for candidate in candidates:
+            # One by one: a webhook that is called may change whether the next one matches.
+            matching = await self._caller.matching((candidate,), attributes)
+            if matching and (not is_reinvoke or own.is_due(candidate.webhook.uid)):
+                await self._call(candidate, attributes)
         await run_step(own.finish, attributes.ctx.is_large, attributes.object)
 
-    async def _call(self, webhook: Webhook, matched: Resource, attributes: Attributes, position: int) -> None:
+    async def _call(self, candidate: Candidate, attributes: Attributes) -> None:
         caller, state = self._caller, attributes.reinvocation
-        mark = f"round_{int(state.is_reinvoke)}_index_{position}"
+        webhook, matched = candidate.webhook, candidate.matched
+        mark = f"round_{int(state.is_reinvoke)}_index_{candidate.position}"
         started = caller.services.clock.monotonic()
         has_changed = False
         failure: Exception | None = None
@@ -94,6 +94,8 @@ class MutatingAdmissionWebhook(Plugin):
             has_changed = await self._apply(webhook, matched, attributes, response, mark)
         except (CallError, StatusError) as error:
             failure = error
+        note = {"configuration": webhook.configuration, "webhook": webhook.name, "mutated": has_changed}
+        attributes.ctx.annotate(_MUTATION_KEY + mark, to_json(note))
         caller.observe(webhook, attributes, started, failure)
         own = state.of_plugin(self.name)
         if has_changed:
@@ -108,8 +110,6 @@ class MutatingAdmissionWebhook(Plugin):
                 raise call_failed(failure)
         elif failure is not None:
             raise failure
-        note = {"configuration": webhook.configuration, "webhook": webhook.name, "mutated": has_changed}
-        attributes.ctx.annotate(_MUTATION_KEY + mark, to_json(note))
 
     async def _apply(
         self, webhook: Webhook, matched: Resource, attributes: Attributes, response: Response, mark: str

@@ -45,10 +45,6 @@ class PolicySources:
         """Return a namespace; read-only."""
         return await self._namespaces.get(name)
 
-    def cached_namespace(self, name: str) -> Tree | None:
-        """Return a namespace without waiting; None also if that is unknown."""
-        return self._namespaces.get_cached(name)
-
     async def namespace_of(self, attributes: Attributes) -> Tree | None:
         """Return the namespace of the write; None for cluster-scoped objects and Namespaces."""
         if not attributes.namespace or is_namespace(attributes):

@@ -102,7 +102,8 @@ async def selects_namespace(selector: LabelSelector, attributes: Attributes, fin
     itself = is_namespace(attributes)
     if selector.is_empty or (not attributes.namespace and not itself):
         return True
-    if itself and attributes.operation in (Operation.CREATE, Operation.UPDATE) and attributes.object is not None:
+    is_written = attributes.operation in (Operation.CREATE, Operation.UPDATE) and not attributes.subresource
+    if itself and is_written and attributes.object is not None:
         return selector.matches(labels_of(attributes.object))
     namespace = await find(attributes.namespace)
     if namespace is None:

@@ -13,10 +13,9 @@ from steersman.apiserver.admission.webhook_calls import CallError, WebhookCaller
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.lookups import Lookup
     from steersman.apiserver.admission.webhook_calls import WebhookServices
-    from steersman.apiserver.admission.webhook_configuration import Candidate, Webhook
+    from steersman.apiserver.admission.webhook_index import Candidate
     from steersman.schema.resources import Resource
 
 _FAILED_OPEN_KEY: Final = "failed-open.validating.webhook.admission.k8s.io/round_0_index_"
@@ -43,41 +42,34 @@ class ValidatingAdmissionWebhook(Plugin):
         candidates = self._caller.cached_candidates(attributes)
         if candidates is None:
             return self._load(attributes)
-        if not candidates or self._caller.are_excluded(candidates, attributes):
-            return None
-        return self._dispatch(candidates, attributes)
+        return self._dispatch(candidates, attributes) if candidates else None
 
     async def _load(self, attributes: Attributes) -> None:
         await self._dispatch(await self._caller.candidates(attributes), attributes)
 
     async def _dispatch(self, candidates: Sequence[Candidate], attributes: Attributes) -> None:
-        caller = self._caller
-        variables_by_version: dict[str, Tree] = {}
-        matching = [
-            (webhook, matched)
-            for webhook, matched in candidates
-            if await caller.matches(webhook, matched, attributes, variables_by_version)
-        ]
+        matching = await self._caller.matching(candidates, attributes)
         #: In order of completion.
         errors: list[StatusError] = []
         if len(matching) == 1:
-            await self._call(*matching[0], attributes, 0, errors)
+            await self._call(matching[0], attributes, 0, errors)
         elif matching:
             async with asyncio.TaskGroup() as group:
-                for position, (webhook, matched) in enumerate(matching):
-                    call = self._call(webhook, matched, attributes, position, errors)
-                    group.create_task(call, name=f"webhook {webhook.name}")
+                for position, candidate in enumerate(matching):
+                    call = self._call(candidate, attributes, position, errors)
+                    group.create_task(call, name=f"webhook {candidate.webhook.name}")
         if errors:
             raise errors[0]
 
     async def _call(
-        self, webhook: Webhook, matched: Resource, attributes: Attributes, position: int, errors: list[StatusError]
+        self, candidate: Candidate, attributes: Attributes, position: int, errors: list[StatusError]
     ) -> None:
-        caller = self._caller
+        """Call one webhook, the matching one of this position."""
+        caller, webhook = self._caller, candidate.webhook
         started = caller.services.clock.monotonic()
         failure: Exception | None = None
         try:
-            await caller.call(webhook, matched, attributes)
+            await caller.call(webhook, candidate.matched, attributes)
         except CallError as error:
             failure = error
             if webhook.ignores_failures:

@@ -13,8 +13,9 @@ from steersman.apimachinery.gotext import quote
 from steersman.apiserver.admission.admission_request import objects_in_version
 from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.admission.validating_policy import PolicySources, variables_of
-from steersman.apiserver.admission.validating_policy_match import is_namespace, selects_namespace, selects_object
-from steersman.apiserver.admission.webhook_configuration import WebhookIndex, webhooks_of
+from steersman.apiserver.admission.validating_policy_match import selects_namespace, selects_object
+from steersman.apiserver.admission.webhook_configuration import webhooks_of
+from steersman.apiserver.admission.webhook_index import WebhookIndex
 from steersman.apiserver.admission.webhook_metrics import RejectionError, WebhookMetrics
 from steersman.apiserver.admission.webhook_review import (
     InvalidResponseError,
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.interface import Attributes
-    from steersman.apiserver.admission.webhook_configuration import Candidate, Webhook
+    from steersman.apiserver.admission.webhook_configuration import Webhook
+    from steersman.apiserver.admission.webhook_index import Candidate
     from steersman.apiserver.admission.webhook_review import Response
     from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.webhooks.client import WebhookClients
     from steersman.schema.resources import Resource
@@ -86,74 +89,82 @@ class WebhookCaller:
         self._is_mutating: Final = kind == "admit"
         #: Configurations as tuples of webhooks, by name.
         self.configurations: Final = Lookup(services.registry.stored(f"{plural}.{_GROUP}").cache, webhooks_of)
+        self._namespaces: Final = services.registry.stored("namespaces").cache
         self._indexed: Sequence[Sequence[Webhook]] | None = None
-        self._index = WebhookIndex((), services.sources.resource)
+        self._index = self._new_index(())
+        self._follows_namespaces = False
         services.registry.listeners.append(self._invalidate)
+
+    def _new_index(self, configurations: Sequence[Sequence[Webhook]]) -> WebhookIndex:
+        return WebhookIndex(configurations, self.services.sources.resource, self._namespaces)
 
     def _invalidate(self, group: str, version: str, name: str) -> None:
         """Rebuild the index when served resources change: others may be equivalent then."""
         self._indexed = None
 
-    def cached_candidates(self, attributes: Attributes) -> tuple[Candidate, ...] | None:
-        """Return the webhooks with a rule for the write; None if the configurations are not known yet."""
+    def cached_candidates(self, attributes: Attributes) -> Sequence[Candidate] | None:
+        """Return the webhooks that can match the write; None if the configurations are not known yet."""
         configurations = self.configurations.list_cached()
         if configurations is None:
             return None
         if configurations is not self._indexed:
-            self._index = WebhookIndex(configurations, self.services.sources.resource)
+            if not self._follows_namespaces:
+                self._follows_namespaces = True
+                self._namespaces.follow(self)
+            self._index = self._new_index(configurations)
             self._indexed = configurations
-        return self._index.candidates(attributes)
-
-    def are_excluded(self, candidates: tuple[Candidate, ...], attributes: Attributes) -> bool:
-        """True if selectors exclude all cached candidates for certain; evaluated once for each combination of labels."""
-        if is_namespace(attributes):
-            return False
-        namespace = None
-        if attributes.namespace:
-            namespace = self.services.sources.cached_namespace(attributes.namespace)
-            if namespace is None:
-                return False
-        return self._index.are_excluded(candidates, attributes, namespace)
+        return self._index.candidates(attributes, are_labels_final=not self._is_mutating)
 
     async def candidates(self, attributes: Attributes) -> Sequence[Candidate]:
-        """Return the webhooks with a rule for the write."""
+        """Return the webhooks that can match the write."""
         await self.configurations.all()
         return self.cached_candidates(attributes) or ()
 
-    async def matches(
-        self,
-        webhook: Webhook,
-        matched: Resource,
-        attributes: Attributes,
-        variables_by_version: dict[str, Tree] | None = None,
-    ) -> bool:
-        """Evaluate selectors and match conditions. Raises 403 for an error in a condition, 404 without the namespace.
+    # -- follower of the cache of namespaces ---------------------------------------------------------------------------
 
-        ``variables_by_version``: variables of match conditions by the API version of ``matched``, kept while the object is the same.
+    def reset(self, entries: list[Entry]) -> None:
+        """Match all namespaces again."""
+        self._index.forget_namespaces()
+
+    def put(self, entry: Entry) -> None:
+        """Match a namespace again."""
+        self._index.forget_namespace(entry.name)
+
+    def remove(self, key: str) -> None:
+        """Match a namespace of this name again when there is one."""
+        self._index.forget_namespace(key[key.rfind("/") + 1 :])
+
+    # -- matching ------------------------------------------------------------------------------------------------------
+
+    async def matching(self, candidates: Sequence[Candidate], attributes: Attributes) -> Sequence[Candidate]:
+        """Return the candidates whose selectors and match conditions hold.
+
+        Raises 403 for an error in a condition, 404 without the namespace.
         """
         sources = self.services.sources
-        if not selects_object(webhook.objects, attributes):
-            return False
-        if not await selects_namespace(webhook.namespaces, attributes, sources.namespace):
-            return False
-        if not webhook.match_conditions:
-            return True
-        variables = None if variables_by_version is None else variables_by_version.get(matched.api_version)
-        if variables is None:
-            variables = await variables_of(attributes, matched, sources)
-            if variables_by_version is not None:
-                variables_by_version[matched.api_version] = variables
-        from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415 — loads CEL
-
+        selected = [
+            candidate
+            for candidate in candidates
+            if selects_object(candidate.webhook.objects, attributes)
+            and await selects_namespace(candidate.webhook.namespaces, attributes, sources.namespace)
+        ]
+        #: Variables of match conditions by the version of the objects.
+        variables: dict[str, Tree] = {}
+        for candidate in selected:
+            matched = candidate.matched
+            if candidate.webhook.match_conditions and matched.api_version not in variables:
+                variables[matched.api_version] = await variables_of(attributes, matched, sources)
+        if not variables:
+            return selected
+        matching, excluded, failure = await with_allowance(_evaluate_conditions, selected, variables)
         operation = attributes.operation.value
-        try:
-            if await with_allowance(webhook.holds, variables):
-                return True
-        except EvaluationError as error:
+        for webhook in excluded:
+            self.metrics.observe_exclusion(webhook.name, self._kind, operation)
+        if failure is not None:
+            webhook, message = failure
             self.metrics.observe_condition_error(webhook.name, self._kind, operation)
-            raise attributes.forbidden(str(error)) from None
-        self.metrics.observe_exclusion(webhook.name, self._kind, operation)
-        return False
+            raise attributes.forbidden(message)
+        return matching
 
     async def call(self, webhook: Webhook, matched: Resource, attributes: Attributes) -> Response:
         """Call a webhook; record its warnings and annotations.
@@ -221,6 +232,30 @@ class WebhookCaller:
             metrics.observe_rejection(webhook.name, self._kind, operation, rejection, shown)
         elif error is not None:
             metrics.observe_fail_open(webhook.name, self._kind)
+
+
+def _evaluate_conditions(
+    candidates: Sequence[Candidate], variables: dict[str, Tree]
+) -> tuple[list[Candidate], list[Webhook], tuple[Webhook, str] | None]:
+    """Evaluate match conditions up to the first error.
+
+    Return the candidates that match, the webhooks that do not, and the webhook with an error and its message.
+    """
+    from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415 — loads CEL
+
+    matching: list[Candidate] = []
+    excluded: list[Webhook] = []
+    for candidate in candidates:
+        webhook = candidate.webhook
+        if webhook.match_conditions:
+            try:
+                if not webhook.holds(variables[candidate.matched.api_version]):
+                    excluded.append(webhook)
+                    continue
+            except EvaluationError as error:
+                return matching, excluded, (webhook, str(error))
+        matching.append(candidate)
+    return matching, excluded, None
 
 
 def call_failed(error: CallError) -> StatusError:

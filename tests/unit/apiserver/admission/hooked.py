@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from random import Random
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
 from tests.unit.apiserver.writing import CONFIG_MAPS, AllowAllBut, Answer, Server
@@ -15,8 +15,12 @@ from steersman.apiserver.admission.mutating_webhook import MutatingAdmissionWebh
 from steersman.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
 from steersman.apiserver.admission.webhook_calls import WebhookServices
 from steersman.apiserver.endpoints.router import Router
+from steersman.apiserver.request import Annotations
 from steersman.apiserver.webhooks.client import WebhookClients
 from steersman.apiserver.webhooks.services import StoredServices
+
+if TYPE_CHECKING:
+    from steersman.apiserver.http import Request
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}
@@ -42,6 +46,8 @@ class Hooked(Server):
         self.router = Router(self.registry, admission=self.admission, authorizer=authorizer, connect={})
         self.responses = responses
         self.hooks = WebhookServer(self._respond)
+        #: Audit annotations of the last request.
+        self.annotations = Annotations()
         #: Paths and requests of the calls, in order.
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
@@ -54,6 +60,11 @@ class Hooked(Server):
         self.clients.close()
         await self.hooks.__aexit__()
         await super().__aexit__(*exception)
+
+    def request(self, *arguments: Any, **more: Any) -> Request:
+        request = super().request(*arguments, **more)
+        request.annotations = self.annotations = Annotations()
+        return request
 
     async def _respond(self, path: str, review: Any) -> bytes | None:
         name = path.lstrip("/")

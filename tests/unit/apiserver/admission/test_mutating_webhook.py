@@ -1,7 +1,10 @@
 """Mutating webhooks."""
 
+import json
+
 import pytest
 from tests.unit.apiserver.admission.hooked import Hooked, patch_response
+from tests.unit.apiserver.writing import MERGE_PATCH
 
 
 def add(path: str, value: object) -> dict[str, object]:
@@ -48,6 +51,51 @@ async def test_mutating_webhook_warns_and_denies():
         message = 'admission webhook "no.example.com" denied the request without explanation'
         assert (answer.code, answer.body["message"]) == (400, message)
         assert list(answer.warnings) == ["careful"]
+
+
+async def test_mutating_webhooks_are_annotated_by_their_position_among_all():
+    no = {"allowed": False}
+    async with Hooked(change=patch_response(add("/data/x", "1")), bad=None, no=no, other=no) as server:
+        await server.configure("mutating", "other", configuration="a", rules=[])
+        await server.configure("mutating", "change", configuration="b")
+        await server.configure("mutating", "bad", configuration="c", failurePolicy="Ignore")
+        await server.configure("mutating", "no", configuration="d")
+        assert (await server.write()).code == 400
+        annotations = server.annotations.values
+        marks = {key: json.loads(value) for key, value in annotations.items() if key.startswith("mutation.")}
+        assert marks == {
+            f"mutation.webhook.admission.k8s.io/round_0_index_{position}": {
+                "configuration": configuration,
+                "webhook": f"{name}.example.com",
+                "mutated": name == "change",
+            }
+            for position, configuration, name in [(1, "b", "change"), (2, "c", "bad"), (3, "d", "no")]
+        }
+        assert annotations["failed-open.mutation.webhook.admission.k8s.io/round_0_index_2"] == "bad.example.com"
+        assert "patch.webhook.admission.k8s.io/round_0_index_1" in annotations
+
+
+async def test_mutating_webhook_matches_status_of_a_namespace_by_its_stored_labels():
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["namespaces/status"]}
+    labels = {"x": "y"}
+    async with Hooked(no={"allowed": False}) as server:
+        await server.make("/api/v1/namespaces", metadata={"name": "b", "labels": labels})
+        await server.configure("mutating", "no", rules=[rule], namespaceSelector={"matchLabels": labels})
+        change = {"metadata": {"labels": labels}}
+        for name, code in [("default", 200), ("b", 400)]:
+            path = f"/api/v1/namespaces/{name}/status"
+            assert (await server.call("PATCH", path, change, media_type=MERGE_PATCH)).code == code
+
+
+async def test_mutating_webhook_that_changes_labels_makes_another_match():
+    label = patch_response(add("/metadata/labels/x", "z"))
+    async with Hooked(label=label, selected={"allowed": True}) as server:
+        await server.configure("mutating", "label", configuration="a", objectSelector={"matchLabels": {"x": "y"}})
+        await server.configure("mutating", "selected", configuration="b", objectSelector={"matchLabels": {"x": "z"}})
+        assert (await server.write()).code == 201
+        assert server.called == []
+        assert (await server.write(name="b", labels={"x": "y"})).code == 201
+        assert server.called == ["label", "selected"]
 
 
 @pytest.mark.parametrize(

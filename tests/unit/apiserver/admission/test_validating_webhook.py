@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from tests.unit.apiserver.admission.hooked import GROUP, Hooked
 from tests.unit.apiserver.webhooks.servers import http_response
-from tests.unit.apiserver.writing import CONFIG_MAPS
+from tests.unit.apiserver.writing import CONFIG_MAPS, MERGE_PATCH
 
 ALLOW = {"allowed": True}
 DENY = {"allowed": False, "status": {"code": 403, "message": "no"}}
@@ -80,6 +80,17 @@ async def test_validating_webhook_does_not_see_other_writes():
         assert (await server.write()).code == 201
         assert (await server.write(name="b", labels={"x": "y"})).code == 403
         await server.make("/api/v1/namespaces/default/secrets")
+
+
+async def test_validating_webhook_follows_labels_of_the_namespace():
+    async with Hooked(no=DENY) as server:
+        await server.configure("validating", "no", namespaceSelector={"matchLabels": {"x": "y"}})
+        assert (await server.write()).code == 201
+        namespace = "/api/v1/namespaces/default"
+        for labels, code in [({"x": "y"}, 403), ({"x": None}, 201), ({"x": "y"}, 403)]:
+            change = {"metadata": {"labels": labels}}
+            assert (await server.call("PATCH", namespace, change, media_type=MERGE_PATCH)).code == 200
+            assert (await server.write(name="b")).code == code
 
 
 async def test_validating_webhook_follows_match_conditions():
