@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.cel import times
 from steersman.cel import types as t
+from steersman.cel.field_use import FieldUse
 from steersman.cel.subtypes import MapList, SetList
 from steersman.cel.values import EvalError
 from steersman.cel.words import RESERVED, is_name
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 #: Maximum request size in bytes.
 REQUEST_MAX_BYTES: Final = 3 * 1024 * 1024
+
+#: Use of a value and of everything in it.
+WHOLE: Final = FieldUse(is_whole=True)
 
 _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
@@ -177,9 +181,12 @@ def _double(value: Any) -> Any:
 _TEXTS: Final[dict[str, Convert]] = {"byte": _bytes, "duration": _duration, "date": _date, "date-time": _date_time}
 
 
-def converter(schema: Tree) -> Convert | None:
-    """Return a function from a JSON tree to a CEL value; None if the tree is one already."""
-    if schema.get(_INT_OR_STRING):
+def converter(schema: Tree, use: FieldUse = WHOLE) -> Convert | None:
+    """Return a function from a JSON tree to a CEL value; None if the tree is one already.
+
+    Fields outside ``use`` are left as they are.
+    """
+    if schema.get(_INT_OR_STRING) or not (use.is_whole or use.fields):
         return None
     match schema.get("type"):
         case "string":
@@ -189,7 +196,7 @@ def converter(schema: Tree) -> Convert | None:
         case "array":
             return _list_converter(schema)
         case "object":
-            return _object_converter(schema)
+            return _object_converter(schema, use)
     return None
 
 
@@ -211,22 +218,29 @@ def _list_converter(schema: Tree) -> Convert | None:
     return make
 
 
-def _object_converter(schema: Tree) -> Convert | None:
+def _object_converter(schema: Tree, use: FieldUse) -> Convert | None:
     others = schema.get("additionalProperties")
     if isinstance(others, dict):
         convert_other = converter(others)
         if convert_other is None:
             return None
         return lambda value: {k: convert_other(v) for k, v in value.items()} if isinstance(value, dict) else value
-    converters = {
-        name: convert for name, below in (schema.get("properties") or {}).items() if (convert := converter(below))
-    }
+    converters: dict[str, Convert] = {}
+    for name, below in (schema.get("properties") or {}).items():
+        used = WHOLE if use.is_whole else use.fields.get(name)
+        convert = converter(below, used) if used is not None else None
+        if convert is not None:
+            converters[name] = convert
     if not converters:
         return None
 
     def make(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {**value, **{name: convert(value[name]) for name, convert in converters.items() if name in value}}
+        converted = dict(value)
+        for name, convert in converters.items():
+            if name in converted:
+                converted[name] = convert(converted[name])
+        return converted
 
     return make

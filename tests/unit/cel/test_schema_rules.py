@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from steersman.cel.openapi import converter, declare, escape
+from steersman.cel.field_use import field_use
+from steersman.cel.openapi import WHOLE, converter, declare, escape
 from steersman.cel.schema_rules import compile_rules
 
 TEXT = {"type": "string"}
@@ -42,9 +43,15 @@ def rule(text, **more):
 
 
 def holds(text, obj, old=None):
-    converted = converter(SCHEMA)
-    result = rule(text).program.evaluate({"self": converted(obj), "oldSelf": converted(old)})
-    return result.error or result.value
+    """Return the result of a rule, with values that are converted wholly, and as far as the rule reads them."""
+    program = rule(text).program
+    results = []
+    for use in (WHOLE, field_use([program.tree], ("self", "oldSelf"))):
+        convert = converter(SCHEMA, use) or (lambda tree: tree)
+        result = program.evaluate({"self": convert(obj), "oldSelf": convert(old)})
+        results.append((str(result.error or ""), result.value, result.cost))
+    assert results[0] == results[1]
+    return results[0][0] or results[0][1]
 
 
 @pytest.mark.parametrize(

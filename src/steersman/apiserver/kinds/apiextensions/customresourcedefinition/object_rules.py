@@ -78,7 +78,7 @@ class _Node:
     def __init__(self, schema: Tree, *, is_resource: bool) -> None:
         self.type: Final = str(schema.get("type") or "")
         self.rules: Final = _compiled(schema, is_resource=is_resource)
-        self.convert: Final = _converter(schema) if self.rules else None
+        self.convert: Final = _converter(schema, self.rules) if self.rules else None
         self.properties: Final = {
             name: _Node(below, is_resource=bool(below.get(_EMBEDDED)))
             for name, below in (schema.get("properties") or {}).items()
@@ -120,10 +120,14 @@ def _compiled(schema: Tree, *, is_resource: bool) -> list[_Placed]:
     return [_Placed(rule, schema) for rule in compile_rules(rules, type_)] if type_ is not None else []
 
 
-def _converter(schema: Tree) -> Callable[[Any], Any] | None:
-    from steersman.cel.openapi import converter  # noqa: PLC0415 — loaded with the first expression
+def _converter(schema: Tree, rules: Sequence[_Placed]) -> Callable[[Any], Any] | None:
+    """Return the conversion of values to those of expressions, as far as the rules read them."""
+    from steersman.cel.field_use import field_use  # noqa: PLC0415 — loaded with the first expression
+    from steersman.cel.openapi import converter  # noqa: PLC0415 — as above
 
-    return converter(schema)
+    programs = [program for placed in rules for program in (placed.rule.program, placed.rule.message)]
+    trees = [program.tree for program in programs if program is not None]
+    return converter(schema, field_use(trees, ("self", "oldSelf")))
 
 
 class _OutOfBudgetError(Exception):
