@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.crd.lazy_schema import LazySchema
 from steersman.schema.resources import Resource, Subresource
@@ -131,7 +131,7 @@ def _version(definition: Tree, number: int, load: Callable[[], Tree]) -> CustomV
         storage_api_version=f"{group}/{stored}",
         deprecation_warning=_deprecation(version, group, kind),
     )
-    schema = LazySchema(partial(_schema, load, number), kind, has_defaults=_has_defaults(version.get("schema")))
+    schema = LazySchema(partial(_schema, load, number), kind)
     return CustomVersion(resource, version, schema)
 
 
@@ -139,16 +139,6 @@ def _has_status_default(version: Tree) -> bool:
     schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
     status = (schema.get("properties") or {}).get("status") or {}
     return status.get("default") is not None
-
-
-def _has_defaults(schema: Any) -> bool:
-    """True if fields of a schema, or of one in ``openAPIV3Schema``, have defaults."""
-    if not isinstance(schema, dict):
-        return False
-    properties = (schema.get("properties") or {}).values()
-    if any(below.get("default") is not None or _has_defaults(below) for below in properties):
-        return True
-    return any(_has_defaults(schema.get(name)) for name in ("openAPIV3Schema", "items", "additionalProperties"))
 
 
 def _subresources(kind: str, group: str, version: str, subresources: Tree) -> tuple[Subresource, ...]:

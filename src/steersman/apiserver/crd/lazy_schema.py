@@ -5,7 +5,7 @@ Most definitions of a cluster are never written to: until then, only the bytes o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.crd.shape import Shape
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.object_rules import ObjectRules
@@ -22,13 +22,12 @@ if TYPE_CHECKING:
 class LazySchema:
     """Structural schema; compared by identity. Its forms may be used from any thread: two that build one get equal ones."""
 
-    __slots__ = ("_acceptor", "_kind", "_rules", "_shape", "_struct", "_tree", "has_defaults", "load")
+    __slots__ = ("_acceptor", "_has_defaults", "_kind", "_rules", "_shape", "_struct", "_tree", "load")
 
-    def __init__(self, load: Callable[[], Tree], kind: str, *, has_defaults: bool) -> None:
+    def __init__(self, load: Callable[[], Tree], kind: str) -> None:
         #: Returns the schema without keeping it.
         self.load: Final = load
-        #: True if the schema has defaults.
-        self.has_defaults: Final = has_defaults
+        self._has_defaults: bool | None = None
         self._kind: Final = kind
         self._tree: Tree | None = None
         self._struct: Struct | None = None
@@ -43,6 +42,14 @@ class LazySchema:
         if tree is None:
             tree = self._tree = self.load()
         return tree
+
+    @property
+    def has_defaults(self) -> bool:
+        """True if the schema has defaults."""
+        has_defaults = self._has_defaults
+        if has_defaults is None:
+            has_defaults = self._has_defaults = _has_defaults(self._tree or self.load())
+        return has_defaults
 
     @property
     def struct(self) -> Struct:
@@ -79,3 +86,13 @@ class LazySchema:
         if rules is None:
             rules = self._rules = ObjectRules(self.tree)
         return rules
+
+
+def _has_defaults(schema: Any) -> bool:
+    """True if fields of a schema have defaults."""
+    if not isinstance(schema, dict):
+        return False
+    properties = (schema.get("properties") or {}).values()
+    if any(below.get("default") is not None or _has_defaults(below) for below in properties):
+        return True
+    return any(_has_defaults(schema.get(name)) for name in ("items", "additionalProperties"))

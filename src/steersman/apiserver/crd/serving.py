@@ -7,7 +7,6 @@ the API (``DefinitionWriter``), like those of upstream's controllers.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
@@ -24,6 +23,7 @@ from steersman.apiserver.crd.definition import (
     is_established,
 )
 from steersman.apiserver.crd.group_names import GroupNames
+from steersman.apiserver.crd.outline import is_served_alike, outline_of
 from steersman.apiserver.crd.strategy import CustomResourceStrategy, DefinitionState, labels_of
 from steersman.apiserver.crd.version_converter import VersionConverter
 from steersman.apiserver.generic import deletion
@@ -86,15 +86,12 @@ class _Custom:
 
     def __init__(
         self,
-        source: bytes,
         definition: _StoredDefinition,
         storage: StoredResource,
         life: DefinitionState,
         versions: dict[str, CustomVersion],
     ) -> None:
         self.definition = definition
-        #: Digest of the definition's fields that affect serving.
-        self.source = source
         self.storage = storage
         self.life = life
         self.served: list[ServedResource] = []
@@ -231,14 +228,14 @@ class CustomResources:
             self._clock.timer(_RETRY_SECONDS, starter.wake)
 
     async def _look(self, name: str, entry: Entry) -> bool:
-        definition = self._definitions.cache.layout.tree(entry)
+        definition = outline_of(entry.raw)
         now = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         if definition["metadata"].get("deletionTimestamp"):
-            return await self._empty(name, definition, entry, now=now)
+            return await self._empty(name, self._definitions.cache.layout.tree(entry), entry, now=now)
         status = naming.plan_status(definition, self._names.others(name), now=now)
         if status is not None:
             definition["status"] = status
-            await self._writer.put_status(definition)
+            await self._writer.put_status({**self._definitions.cache.layout.tree(entry), "status": status})
         if is_established(definition):
             self._serve(name, definition, entry)
         else:
@@ -292,8 +289,7 @@ class CustomResources:
 
     def _serve(self, name: str, definition: Tree, entry: Entry) -> None:
         current = self._custom.get(name)
-        source = _digest(definition)
-        if current is not None and current.source == source:
+        if current is not None and is_served_alike(current.definition.entry.raw, entry.raw):
             current.definition.entry = entry  # releases the previous one
             self._tell_life(current, definition)
             return  # keeps its watches
@@ -304,7 +300,7 @@ class CustomResources:
         storage = self._registry.create_stored(form.stored.resource, strategy, keeps_api_version=True)
         if current is not None:
             self._withdraw(current)
-        custom = _Custom(source, source_definition, storage, life, {v.resource.version: v for v in form.served})
+        custom = _Custom(source_definition, storage, life, {v.resource.version: v for v in form.served})
         for version in form.served:
             served = form.served_resource(version, storage, life)
             custom.served.append(served)
@@ -334,12 +330,6 @@ class CustomResources:
             self._registry.remove(resource.group, resource.version, resource.name)
             self._catalog.remove(resource)
         custom.storage.cache.close()
-
-
-def _digest(definition: Tree) -> bytes:
-    """Return a digest of the fields that affect serving; the fields themselves would take more memory than anything else."""
-    source = {"spec": definition["spec"], "names": definition["status"].get("acceptedNames")}
-    return hashlib.sha256(msgspec.json.encode(source, order="deterministic")).digest()
 
 
 def _decode(schema: LazySchema, tree: Tree) -> tuple[Tree, list[str]]:
@@ -379,7 +369,7 @@ class _Form:
 
         other = version is not stored
         # Defaults of the schema apply to objects stored before it had them, and to fields that no write of a whole object sets.
-        has_all_defaults = not (stored.has_defaults and (stored.scale is not None or stored.defaults_status))
+        has_all_defaults = not ((stored.scale is not None or stored.defaults_status) and stored.has_defaults)
         is_shown_as_stored = self._is_unchanged and not other and has_all_defaults
         strategy = CustomResourceStrategy(version, stored, self._labels, life, self.versions)
         return ServedResource(

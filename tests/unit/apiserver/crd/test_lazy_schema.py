@@ -18,7 +18,7 @@ class Stored:
 
 def test_schema_is_loaded_with_its_first_use_and_kept():
     stored = Stored()
-    schema = LazySchema(stored.load, "Shirt", has_defaults=True)
+    schema = LazySchema(stored.load, "Shirt")
     assert not stored.loads
     assert schema.shape.defaults == [("size", 1)]
     assert schema.struct.fields["size"].default == 1
@@ -32,6 +32,6 @@ def test_schema_is_loaded_with_its_first_use_and_kept():
 
 def test_load_returns_the_schema_without_keeping_it():
     stored = Stored()
-    schema = LazySchema(stored.load, "Shirt", has_defaults=True)
+    schema = LazySchema(stored.load, "Shirt")
     assert schema.load() == schema.load() == SCHEMA
     assert stored.loads == 2
