@@ -8,7 +8,7 @@ from steersman.apimachinery.errors import StatusError, internal_error
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Operation
 from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
-from steersman.apiserver.workers import run_step
+from steersman.apiserver.workers import in_worker, run_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,10 +40,11 @@ async def objects_in_version(
     new, old = attributes.object, attributes.old_object
     own = attributes.served
     if own.converter is None:
-        is_large = attributes.ctx.is_large
+        if not attributes.ctx.is_large:
+            return in_version(new, attributes, matched, find), in_version(old, attributes, matched, find)
         return (
-            await run_step(in_version, is_large, new, attributes, matched, find),
-            await run_step(in_version, is_large, old, attributes, matched, find),
+            await in_worker(in_version, new, attributes, matched, find),
+            await in_worker(in_version, old, attributes, matched, find),
         )
     served = find(matched.group, matched.version, matched.name)
     is_own_kind = kind_of(matched, attributes.subresource)["kind"] == matched.kind
@@ -85,14 +86,16 @@ def in_version(tree: Tree | None, attributes: Attributes, matched: Resource, fin
 
 def request_of(attributes: Attributes, matched: Resource) -> Tree:
     """Return the value of ``request``: an AdmissionRequest without objects and, as in Go, without empty strings."""
-    own, user = attributes.resource, attributes.user
+    own, user, subresource = attributes.resource, attributes.user, attributes.subresource
+    is_own = matched is own
+    kind, resource = kind_of(own, subresource), _resource_of(own)
     request = {
-        "kind": kind_of(matched, attributes.subresource),
-        "resource": {"group": matched.group, "version": matched.version, "resource": matched.name},
-        "subResource": attributes.subresource,
-        "requestKind": kind_of(own, attributes.subresource),
-        "requestResource": {"group": own.group, "version": own.version, "resource": own.name},
-        "requestSubResource": attributes.subresource,
+        "kind": kind if is_own else kind_of(matched, subresource),
+        "resource": resource if is_own else _resource_of(matched),
+        "subResource": subresource,
+        "requestKind": kind,
+        "requestResource": resource,
+        "requestSubResource": subresource,
         "name": attributes.name,
         "namespace": attributes.namespace,
         "operation": attributes.operation.value,
@@ -101,16 +104,22 @@ def request_of(attributes: Attributes, matched: Resource) -> Tree:
                 "username": user.name,
                 "uid": user.uid,
                 "groups": list(user.groups),
-                "extra": {key: list(values) for key, values in user.extra.items()},
+                "extra": {key: list(values) for key, values in user.extra.items()} if user.extra else None,
             }
         ),
         "options": options_of(attributes),
     }
-    return _without_empty(request) | {"dryRun": attributes.dry_run}
+    request = _without_empty(request)
+    request["dryRun"] = attributes.dry_run
+    return request
+
+
+def _resource_of(resource: Resource) -> dict[str, str]:
+    return {"group": resource.group, "version": resource.version, "resource": resource.name}
 
 
 def _without_empty(tree: Tree) -> Tree:
-    return {key: value for key, value in tree.items() if value not in ("", None, [], {})}
+    return {key: value for key, value in tree.items() if value}
 
 
 def options_of(attributes: Attributes) -> Tree | None:

@@ -6,7 +6,6 @@ Upstream: ``generic.Webhook`` and the ``callHook`` functions of staging/src/k8s.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
-from uuid import UUID
 
 from steersman.apimachinery.errors import StatusError, internal_error
 from steersman.apimachinery.gotext import quote
@@ -24,9 +23,10 @@ from steersman.apiserver.admission.webhook_review import (
     read_response,
     review_request,
 )
+from steersman.apiserver.generic.identity import Identities
 from steersman.apiserver.webhooks.client import WebhookCallError, WebhookConfigError
 from steersman.apiserver.webhooks.review import ReviewDecodeError
-from steersman.apiserver.workers import in_worker, is_large, run_step, with_allowance
+from steersman.apiserver.workers import in_worker, is_large, with_allowance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,8 @@ class WebhookServices:
         self.sources: Final = PolicySources(registry, authorizer=authorizer)
         self.clients: Final = clients
         self.clock: Final = registry.clock
-        self.dice: Final = dice
+        #: Of reviews.
+        self.identities: Final = Identities(dice)
         self.metrics: Final = metrics or WebhookMetrics()
 
 
@@ -145,8 +146,11 @@ class WebhookCaller:
         selected = [
             candidate
             for candidate in candidates
-            if selects_object(candidate.webhook.objects, attributes)
-            and await selects_namespace(candidate.webhook.namespaces, attributes, sources.namespace)
+            if (candidate.webhook.objects.is_empty or selects_object(candidate.webhook.objects, attributes))
+            and (
+                candidate.webhook.namespaces.is_empty
+                or await selects_namespace(candidate.webhook.namespaces, attributes, sources.namespace)
+            )
         ]
         #: Variables of match conditions by the version of the objects.
         variables: dict[str, Tree] = {}
@@ -186,13 +190,15 @@ class WebhookCaller:
         if not version:
             reason = "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)"
             raise CallError(name, reason, code=400)
-        uid = str(UUID(int=services.dice.getrandbits(128), version=4))
+        uid = services.identities.uid()
         try:
             objects = await objects_in_version(attributes, matched, services.sources.served)
         except StatusError as refused:
             raise internal_error(refused.message) from None
-        is_large_write = attributes.ctx.is_large
-        request = await run_step(review_request, is_large_write, attributes, matched, objects, version=version, uid=uid)
+        if attributes.ctx.is_large:
+            request = await in_worker(review_request, attributes, matched, objects, version=version, uid=uid)
+        else:
+            request = review_request(attributes, matched, objects, version=version, uid=uid)
         try:
             client = services.clients.client(webhook.target)
         except WebhookConfigError as error:
@@ -203,11 +209,10 @@ class WebhookCaller:
             code = 503 if failure.status is None else failure.status.code
             raise CallError(name, f"failed to call webhook: {failure}", code=code) from None
 
-        def read() -> Response:
-            return read_response(body, version=version, uid=uid, is_mutating=self._is_mutating)
-
         try:
-            return await in_worker(read) if is_large(len(body)) else read()
+            if is_large(len(body)):
+                return await in_worker(read_response, body, version=version, uid=uid, is_mutating=self._is_mutating)
+            return read_response(body, version=version, uid=uid, is_mutating=self._is_mutating)
         except ReviewDecodeError as garbled:
             raise CallError(name, f"failed to call webhook: {garbled}") from None
         except InvalidResponseError as invalid:

@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from steersman.apimachinery.codec import DecodeError, encode
 from steersman.apimachinery.errors import StatusError, bad_request
 from steersman.apimachinery.gotext import quote
-from steersman.apiserver.admission.admission_request import options_of, request_of
-from steersman.apiserver.webhooks.review import ReviewDecodeError, read_review, text_field, type_error
+from steersman.apiserver.admission.admission_request import request_of
+from steersman.apiserver.webhooks.review import (
+    AdmissionResponse,
+    AdmissionReview,
+    ReviewDecodeError,
+    read_admission_review,
+    read_review,
+    text_field,
+    type_error,
+    verify_kind,
+)
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 
@@ -45,76 +54,80 @@ def review_request(
     attributes: Attributes, matched: Resource, objects: tuple[Tree | None, Tree | None], *, version: str, uid: str
 ) -> bytes:
     """Return the encoded AdmissionReview of a write; ``objects``: the new and the old one in the version of ``matched``."""
-    request = {
-        "uid": uid,
-        **request_of(attributes, matched),
-        "object": objects[0],
-        "oldObject": objects[1],
-        "options": options_of(attributes),
-    }
-    if "userInfo" not in request:
-        request["userInfo"] = {}
+    request = {"uid": uid, **request_of(attributes, matched)}
+    request.setdefault("userInfo", {})
+    request.setdefault("options", None)
+    request["object"], request["oldObject"] = objects
     return encode({"kind": _KIND, "apiVersion": f"{_GROUP}/{version}", "request": request})
 
 
 def read_response(body: bytes, *, version: str, uid: str, is_mutating: bool) -> Response:
     """Read and verify the answer of a webhook. Raises ``ReviewDecodeError``, ``InvalidResponseError``."""
-    review, api_version, kind = read_review(body, group=_GROUP, version=version, kind=_KIND)
-    response = review.get("response")
-    if response is not None and not isinstance(response, dict):
-        raise ReviewDecodeError(
-            type_error(response, f"Go struct field {_KIND}.response of type {version}.AdmissionResponse")
-        )
-    fields = None if response is None else _decode_fields(response)
-    if response is None or fields is None:
+    review = read_admission_review(body)
+    if review is None:
+        review = _read_as_tree(body, version)
+    else:
+        verify_kind(review.api_version or "", review.kind or "", f"{_GROUP}/{version}", _KIND)
+    response = review.response
+    if response is None:
         raise InvalidResponseError("webhook response was absent")
+    try:
+        patch = base64.b64decode(response.patch, validate=True) if response.patch else b""
+    except (binascii.Error, ValueError) as error:
+        raise ReviewDecodeError(f"illegal base64 data in {_KIND}.response.patch: {error}") from None
+    status = None if response.status is None else _read_status(response.status)
     if version == "v1":
-        _verify_v1(fields, api_version, kind, uid=uid, is_mutating=is_mutating)
+        _verify_v1(review, response, uid=uid, is_mutating=is_mutating)
     elif not is_mutating:
-        fields = {**fields, "patch": b""}
-    patch: bytes = fields["patch"]
+        patch = b""
+    # v1beta1 does not require a patch type.
+    patch_type = "" if not patch else response.patch_type or "" if version == "v1" else "JSONPatch"
+    warnings, annotations = response.warnings, response.audit_annotations
     return Response(
-        fields["allowed"],
-        fields["status"],
+        bool(response.allowed),
+        status,
         patch,
-        # v1beta1 does not require a patch type.
-        "" if not patch else fields["patchType"] if version == "v1" else "JSONPatch",
-        tuple(fields["warnings"]),
-        tuple(fields["auditAnnotations"].items()),
+        patch_type,
+        tuple(warnings) if warnings else (),
+        tuple(annotations.items()) if annotations else (),
     )
 
 
-def _decode_fields(response: Tree) -> dict[str, Any]:
-    """Return the fields of a response with their types. Raises ``ReviewDecodeError``."""
+def _read_as_tree(body: bytes, version: str) -> AdmissionReview:
+    """Return a review that the fast decoder rejects. Raises ``ReviewDecodeError``."""
+    review, api_version, kind = read_review(body, group=_GROUP, version=version, kind=_KIND)
+    tree = review.get("response")
+    if tree is None:
+        return AdmissionReview(api_version, kind)
+    if not isinstance(tree, dict):
+        raise ReviewDecodeError(
+            type_error(tree, f"Go struct field {_KIND}.response of type {version}.AdmissionResponse")
+        )
     where = f"{_KIND}.response"
-    allowed = response.get("allowed")
+    allowed = tree.get("allowed")
     if allowed is not None and not isinstance(allowed, bool):
         raise ReviewDecodeError(type_error(allowed, f"Go struct field {where}.allowed of type bool"))
-    try:
-        patch = base64.b64decode(text_field(response, "patch", where), validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise ReviewDecodeError(f"illegal base64 data in {where}.patch: {error}") from None
-    status = response.get("status")
+    status = tree.get("status")
     if status is not None and not isinstance(status, dict):
         raise ReviewDecodeError(type_error(status, f"Go struct field {where}.status of type v1.Status"))
-    warnings = response.get("warnings") or []
+    warnings = tree.get("warnings") or []
     if not isinstance(warnings, list) or not all(isinstance(text, str) for text in warnings):
         raise ReviewDecodeError(type_error(warnings, f"Go struct field {where}.warnings of type []string"))
-    annotations = response.get("auditAnnotations") or {}
+    annotations = tree.get("auditAnnotations") or {}
     if not isinstance(annotations, dict) or not all(isinstance(text, str) for text in annotations.values()):
         raise ReviewDecodeError(
             type_error(annotations, f"Go struct field {where}.auditAnnotations of type map[string]string")
         )
-    return {
-        "uid": text_field(response, "uid", where),
-        "allowed": bool(allowed),
-        "patch": patch,
-        "patchType": text_field(response, "patchType", where),
-        "hasPatchType": response.get("patchType") is not None,
-        "status": None if status is None else _read_status(status),
-        "warnings": warnings,
-        "auditAnnotations": annotations,
-    }
+    response = AdmissionResponse(
+        text_field(tree, "uid", where),
+        allowed,
+        status,
+        text_field(tree, "patch", where),
+        None if tree.get("patchType") is None else text_field(tree, "patchType", where),
+        warnings,
+        annotations,
+    )
+    return AdmissionReview(api_version, kind, response)
 
 
 def _read_status(status: Tree) -> Tree:
@@ -126,13 +139,14 @@ def _read_status(status: Tree) -> Tree:
     return decoded
 
 
-def _verify_v1(fields: dict[str, Any], api_version: str, kind: str, *, uid: str, is_mutating: bool) -> None:
-    if fields["uid"] != uid:
-        raise InvalidResponseError(f"expected response.uid={quote(uid)}, got {quote(fields['uid'])}")
+def _verify_v1(review: AdmissionReview, response: AdmissionResponse, *, uid: str, is_mutating: bool) -> None:
+    actual_uid, api_version, kind = response.uid or "", review.api_version or "", review.kind or ""
+    if actual_uid != uid:
+        raise InvalidResponseError(f"expected response.uid={quote(uid)}, got {quote(actual_uid)}")
     if (api_version, kind) != (f"{_GROUP}/v1", _KIND):
         got = f"{api_version or '/'}, Kind={kind}"
         raise InvalidResponseError(f"expected webhook response of {_GROUP}/v1, Kind={_KIND}, got {got}")
-    has_patch, has_type = bool(fields["patch"]), fields["hasPatchType"]
+    has_patch, has_type = bool(response.patch), response.patch_type is not None
     if not is_mutating:
         if has_patch:
             raise InvalidResponseError("validating webhook may not return response.patch")
@@ -142,7 +156,7 @@ def _verify_v1(fields: dict[str, Any], api_version: str, kind: str, *, uid: str,
         raise InvalidResponseError("webhook returned response.patch but not response.patchType")
     elif has_type and not has_patch:
         raise InvalidResponseError("webhook returned response.patchType but not response.patch")
-    elif has_patch and not fields["patchType"]:
+    elif has_patch and not response.patch_type:
         raise InvalidResponseError('webhook returned invalid response.patchType of ""')
 
 

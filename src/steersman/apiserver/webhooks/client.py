@@ -105,6 +105,18 @@ def _path(path: str) -> str:
     return posixpath.normpath("/" + quote_path(path.lstrip("/"), safe="/%:@!$&'()*+,;=~-._"))
 
 
+def _head(target: Target, seconds: int, agent: str) -> bytes:
+    """Return the head of a request up to the value of Content-Length, its last field."""
+    return (
+        f"POST {target.path}?timeout={_duration(seconds)} HTTP/1.1\r\n"
+        f"Host: {target.authority}\r\n"
+        f"User-Agent: {agent}\r\n"
+        "Accept: application/json, */*\r\n"
+        "Content-Type: application/json\r\n"
+        "Content-Length: "
+    ).encode()
+
+
 def _duration(seconds: int) -> str:
     return f"{seconds}s" if seconds < 60 else f"{seconds // 60}m{seconds % 60}s"
 
@@ -119,6 +131,8 @@ class WebhookClient:
         self._tls: Final = tls
         self._resolver: Final = resolver
         self._clock: Final = clock
+        #: By timeout in seconds, and User-Agent.
+        self._heads: Final[dict[tuple[int, str], bytes]] = {}
         self._pool: Final = Pool(self._dial, clock=clock, connections_max=connections_max)
 
     @property
@@ -134,18 +148,14 @@ class WebhookClient:
         The call takes at most ``timeout_seconds``, including the wait for a connection. ``agent``: User-Agent.
         Raises ``WebhookCallError``.
         """
-        target, seconds = self.target, math.ceil(timeout_seconds)
-        head = (
-            f"POST {target.path}?timeout={_duration(seconds)} HTTP/1.1\r\n"
-            f"Host: {target.authority}\r\n"
-            f"User-Agent: {agent}\r\n"
-            f"Content-Length: {len(body)}\r\n"
-            "Accept: application/json, */*\r\n"
-            "Content-Type: application/json\r\n\r\n"
-        )
+        seconds = math.ceil(timeout_seconds)
+        head = self._heads.get((seconds, agent))
+        if head is None:
+            head = self._heads[seconds, agent] = _head(self.target, seconds, agent)
+        request = b"%b%d\r\n\r\n%b" % (head, len(body), body)
         try:
             async with Timeout(timeout_seconds, clock=self._clock):
-                answer = await self._pool.exchange(head.encode() + body, body_bytes_max=response_bytes_max)
+                answer = await self._pool.exchange(request, body_bytes_max=response_bytes_max)
         except TimeoutError:
             raise self._failure(seconds, "context deadline exceeded") from None
         except ExchangeError as error:

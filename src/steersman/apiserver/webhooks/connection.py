@@ -199,20 +199,27 @@ class Pool:
 
     async def exchange(self, request: bytes, *, body_bytes_max: int) -> Answer:
         """Send a request over a free connection. Raises ``ExchangeError``."""
-        await self._acquire()
+        if self._in_use < self._connections_max and not self._waiters:
+            self._in_use += 1
+        else:
+            await self._wait_for_release()
         try:
             connection = self._pop_idle()
             if connection is not None:
                 try:
-                    return await self._use(connection, request, body_bytes_max)
+                    answer = await connection.exchange(request, body_bytes_max=body_bytes_max)
                 except StaleConnectionError:
-                    pass
-            return await self._use(await self._dial(), request, body_bytes_max)
+                    connection = None
+            if connection is None:
+                connection = await self._dial()
+                answer = await connection.exchange(request, body_bytes_max=body_bytes_max)
+            self._keep(connection)
+            return answer
         finally:
             self._release()
 
-    async def _use(self, connection: Connection, request: bytes, body_bytes_max: int) -> Answer:
-        answer = await connection.exchange(request, body_bytes_max=body_bytes_max)
+    def _keep(self, connection: Connection) -> None:
+        """Keep a connection for the next exchange."""
         if connection.is_open and len(self._idle) < IDLE_MAX:
             connection.idle_since = self._clock.monotonic()
             self._idle.append(connection)
@@ -220,7 +227,6 @@ class Pool:
                 self._sweep = self._clock.timer(IDLE_SECONDS, self._close_expired)
         else:
             connection.abort()
-        return answer
 
     def _pop_idle(self) -> Connection | None:
         while self._idle:
@@ -229,11 +235,8 @@ class Pool:
                 return connection
         return None
 
-    async def _acquire(self) -> None:
+    async def _wait_for_release(self) -> None:
         """Wait until fewer than the maximum number of exchanges are under way; in order of arrival."""
-        if self._in_use < self._connections_max and not self._waiters:
-            self._in_use += 1
-            return
         waiter = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         try:

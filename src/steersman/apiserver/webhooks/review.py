@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from steersman.apimachinery.codec import DecodeError, decode_json
 from steersman.apimachinery.envelope import json_type
@@ -11,8 +13,40 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 
+class AdmissionResponse(msgspec.Struct, rename="camel", gc=False):
+    """Field ``response`` of an AdmissionReview."""
+
+    uid: str | None = None
+    allowed: bool | None = None
+    status: dict[str, Any] | None = None
+    #: In base64.
+    patch: str | None = None
+    patch_type: str | None = None
+    warnings: list[str] | None = None
+    audit_annotations: dict[str, str] | None = None
+
+
+class AdmissionReview(msgspec.Struct, rename="camel", gc=False):
+    """AdmissionReview that a webhook answers with."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    response: AdmissionResponse | None = None
+
+
+_decode_admission_review: Final = msgspec.json.Decoder(AdmissionReview).decode
+
+
 class ReviewDecodeError(Exception):
     """The response is no review of the requested version."""
+
+
+def read_admission_review(body: bytes) -> AdmissionReview | None:
+    """Return an AdmissionReview; None if it must be decoded as a tree, which finds the error if there is one."""
+    try:
+        return _decode_admission_review(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def read_review(body: bytes, *, group: str, version: str, kind: str) -> tuple[Tree, str, str]:
@@ -24,10 +58,16 @@ def read_review(body: bytes, *, group: str, version: str, kind: str) -> tuple[Tr
     if not isinstance(review, dict):
         raise ReviewDecodeError(type_error(review, "struct { APIVersion string; Kind string }"))
     api_version, actual_kind = text_field(review, "apiVersion", kind), text_field(review, "kind", kind)
-    expected = f"{group}/{version}"
-    if (api_version or expected, actual_kind or kind) != (expected, kind):
-        raise ReviewDecodeError(_conversion_error(api_version or expected, actual_kind or kind, expected, kind))
+    verify_kind(api_version, actual_kind, f"{group}/{version}", kind)
     return review, api_version, actual_kind
+
+
+def verify_kind(api_version: str, kind: str, expected: str, expected_kind: str) -> None:
+    """Raise ``ReviewDecodeError`` unless apiVersion and kind of a review are the expected ones, or empty."""
+    if (api_version or expected, kind or expected_kind) != (expected, expected_kind):
+        raise ReviewDecodeError(
+            _conversion_error(api_version or expected, kind or expected_kind, expected, expected_kind)
+        )
 
 
 def _conversion_error(api_version: str, kind: str, expected: str, expected_kind: str) -> str:

@@ -24,6 +24,12 @@ def test_read_response_returns_fields():
     assert (response.is_allowed, response.warnings, response.annotations) == (True, ("w",), (("k", "v"),))
 
 
+def test_read_response_accepts_half_surrogates():
+    body = json.dumps({**V1, "response": {"uid": "u", "allowed": True, "warnings": ["\ud800"]}}).encode()
+    response = read_response(body, version="v1", uid="u", is_mutating=False)
+    assert (response.is_allowed, len(response.warnings)) == (True, 1)
+
+
 @pytest.mark.parametrize(
     ("response", "review", "text"),
     [
