@@ -109,9 +109,7 @@ def request_of(attributes: Attributes, matched: Resource) -> Tree:
         ),
         "options": options_of(attributes),
     }
-    request = _without_empty(request)
-    request["dryRun"] = attributes.dry_run
-    return request
+    return _without_empty(request) | {"dryRun": attributes.dry_run}
 
 
 def _resource_of(resource: Resource) -> dict[str, str]:

@@ -206,7 +206,7 @@ async def variables_of(attributes: Attributes, matched: Resource, sources: Polic
 
 def _apply_actions(attributes: Attributes, policy: str, binding: Binding, outcome: Outcome) -> list[_Denial]:
     """Perform the validation actions of the binding; return the failures that deny the write."""
-    denials = [_Denial(policy, binding.name, text) for text in outcome.annotation_errors]
+    denials: list[_Denial] = []
     for position, decision in enumerate(outcome.decisions):
         if not decision.denied:
             continue
@@ -218,6 +218,7 @@ def _apply_actions(attributes: Attributes, policy: str, binding: Binding, outcom
                 attributes.ctx.warn(f"{prefix}: {decision.message}")
             elif action == "Audit":
                 attributes.ctx.annotate(_FAILURE_KEY, _failure_note(policy, binding, position, decision))
+    denials += [_Denial(policy, binding.name, text) for text in outcome.annotation_errors]
     return denials
 
 

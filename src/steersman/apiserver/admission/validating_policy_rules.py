@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from steersman.cel.program import Program
 
 
-#: Cost budget of all expressions of one policy.
+#: Cost budget of all expressions of one policy, and of all match conditions of a policy or webhook.
 BUDGET: Final = 10_000_000
+CONDITIONS_BUDGET: Final = 2_500_000
+_AUTHORIZER_VARIABLES: Final = ("authorizer", "authorizer.requestResource")
 _MESSAGE_MAX_BYTES: Final = 5 * 1024
 _OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 
@@ -78,12 +80,16 @@ class Expressions:
 
     def holds(self, around: Mapping[str, Any]) -> bool:
         """True if the match conditions hold. Raises EvaluationError."""
-        spending = CostBudget(BUDGET)
+        spending = CostBudget(CONDITIONS_BUDGET)
         faults: list[str] = []
         for expression, program in self._conditions:
             try:
                 if evaluate(expression, program, around, spending) is not True:
                     return False
+            except OutOfBudgetError:
+                if self.ignores_errors:
+                    return False
+                raise
             except EvaluationError as error:
                 faults.append(str(error))
         if faults and not self.ignores_errors:
@@ -150,36 +156,43 @@ class ValidatingRules(Expressions):
             return Outcome((self._failed(str(error)),))
         spending = CostBudget(BUDGET)
         variables = self.input(around, spending)
+        # Messages and audit annotations have no authorizer, nor have the variables in them.
+        unauthorized = {name: value for name, value in around.items() if name not in _AUTHORIZER_VARIABLES}
+        message_variables = self.input(unauthorized, spending)
         decisions: list[Decision] = []
         try:
             for validation, program, message in self._validations:
-                decisions.append(self._decide(validation, program, message, variables, spending))
+                decision = self._decide(validation, program, variables, spending)
+                if decision is None:
+                    decision = self._violation(validation, message, message_variables, spending)
+                decisions.append(decision)
         except OutOfBudgetError as excess:
             return Outcome((self._failed(str(excess)),))
-        notes, faults = self._annotate(around)
+        notes, faults = self._annotate(unauthorized)
         return Outcome(tuple(decisions), tuple(notes), tuple(faults))
 
     def _failed(self, message: str) -> Decision:
         return Decision(not self.ignores_errors, message)
 
     def _decide(
-        self,
-        validation: Tree,
-        program: Program | str,
-        message: Program | None,
-        variables: Mapping[str, Any],
-        spending: CostBudget,
-    ) -> Decision:
-        expression = validation["expression"]
+        self, validation: Tree, program: Program | str, variables: Mapping[str, Any], spending: CostBudget
+    ) -> Decision | None:
+        """Evaluate a validation; None if the object violates it. Raises OutOfBudgetError."""
         try:
-            if evaluate(expression, program, variables, spending) is True:
-                return Decision(denied=False)
+            is_valid = evaluate(validation["expression"], program, variables, spending) is True
         except OutOfBudgetError:
             raise
         except EvaluationError as error:
             return self._failed(str(error))
+        return Decision(denied=False) if is_valid else None
+
+    def _violation(
+        self, validation: Tree, message: Program | None, variables: Mapping[str, Any], spending: CostBudget
+    ) -> Decision:
+        """Return the decision on an object that violates a validation."""
         text = _message_text(message, variables, spending) if message is not None else ""
-        text = text or (validation.get("message") or "").strip() or f"failed expression: {expression.strip()}"
+        expression = validation["expression"].strip()
+        text = text or (validation.get("message") or "").strip() or f"failed expression: {expression}"
         return Decision(denied=True, message=text, reason=validation.get("reason") or "")
 
     def _annotate(self, around: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[str]]:

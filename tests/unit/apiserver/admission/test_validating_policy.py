@@ -127,6 +127,14 @@ async def test_failing_audit_annotation_denies():
         assert denial(answer) == "expression 'string(object.data.k)' resulted in error: no such key: k"
 
 
+async def test_denial_of_a_validation_comes_before_that_of_an_audit_annotation():
+    async with Policed() as server:
+        notes = [{"key": "n", "valueExpression": "string(object.data.missing)"}]
+        await server.policy(validations=[{"expression": "false", "message": "no"}], auditAnnotations=notes)
+        await server.bind()
+        assert denial(await server.write()) == "no"
+
+
 async def test_policies_are_exempt_from_policies():
     async with Policed() as server:
         everything = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from steersman.apiserver.admission import validating_policy_rules
+from steersman.apiserver.admission.validating_policy_input import authorizer_variables
 from steersman.apiserver.admission.validating_policy_rules import EvaluationError, Outcome, ValidatingRules
+from steersman.apiserver.authz.interface import ALLOW
+from steersman.apiserver.request import UserInfo
 
 CONDITION = {"name": "a", "expression": "object.a == 1"}
 
@@ -57,3 +62,45 @@ def test_expressions_share_a_cost_budget(monkeypatch):
 def test_audit_annotations_must_be_non_empty_strings():
     notes = [{"key": key, "valueExpression": text} for key, text in (("a", "' x '"), ("b", "' '"), ("c", "null"))]
     assert rules(auditAnnotations=notes).validate({}).annotations == (("a", "x"),)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(("policy", "is_denied"), [("Fail", True), ("Ignore", False)])
+def test_match_conditions_have_a_smaller_cost_budget(monkeypatch, policy, is_denied):
+    monkeypatch.setattr(validating_policy_rules, "CONDITIONS_BUDGET", 10)
+    conditions = [
+        {"name": "fails", "expression": "object.a == 1"},
+        {"name": "costly", "expression": "[1, 2, 3].all(x, x > 0)"},
+    ]
+    outcome = rules("true", matchConditions=conditions, failurePolicy=policy).validate({"object": {}})
+    messages = [decision.message for decision in outcome.decisions]
+    text = "validation failed due to running out of cost budget, no further validation rules will be run"
+    assert messages == ([text] if is_denied else [])
+
+
+def authorized(**more):
+    """Return a policy whose variable asks the authorizer, and its predefined variables."""
+    variables = [{"name": "x", "expression": "authorizer.path('/x').check('get').allowed() ? 'yes' : 'no'"}]
+    around = authorizer_variables(SimpleNamespace(**WRITE), SimpleNamespace(authorize=lambda user, info: ALLOW))
+    return rules(variables=variables, **more), around
+
+
+WRITE = {
+    "resource": SimpleNamespace(group="", name="pods"),
+    "subresource": "",
+    "namespace": "default",
+    "name": "a",
+    "user": UserInfo("tester"),
+}
+
+
+def test_messages_have_no_authorizer():
+    validation = {"expression": "variables.x == 'no'", "messageExpression": "variables.x", "message": "plain"}
+    policy, around = authorized(validations=[validation])
+    assert [decision.message for decision in policy.validate(around).decisions] == ["plain"]
+
+
+def test_audit_annotations_have_no_authorizer():
+    policy, around = authorized(auditAnnotations=[{"key": "a", "valueExpression": "variables.x"}])
+    [error] = policy.validate(around).annotation_errors
+    assert error.endswith('composited variable "x" fails to evaluate: no such attribute(s): authorizer')
