@@ -136,7 +136,7 @@ class MutatingAdmissionWebhook(Plugin):
             note = {
                 "configuration": webhook.configuration,
                 "webhook": webhook.name,
-                "patch": operations,
+                "patch": [dict(sorted(operation.items())) for operation in operations],
                 "patchType": response.patch_type,
             }
             text = await run_step(to_json, ctx.is_large, note)

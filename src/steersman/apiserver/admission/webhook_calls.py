@@ -5,10 +5,12 @@ Upstream: ``generic.Webhook`` and the ``callHook`` functions of staging/src/k8s.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import StatusError, internal_error
 from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.names import check_qualified_name
 from steersman.apiserver.admission.admission_request import objects_in_version
 from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.admission.validating_policy import PolicySources, variables_of
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.webhooks.client import WebhookClients
     from steersman.schema.resources import Resource
+
+_log: Final = logging.getLogger(__name__)
 
 _AGENT: Final = "kube-apiserver-admission"
 _GROUP: Final = "admissionregistration.k8s.io"
@@ -178,8 +182,12 @@ class WebhookCaller:
         if attributes.dry_run and not webhook.has_dry_run:
             raise dry_run_unsupported(webhook.name)
         response = await self._exchange(webhook, matched, attributes)
-        for key, value in response.annotations:
-            attributes.ctx.annotate(f"{webhook.name}/{key}", value)
+        for name, value in response.annotations:
+            key = f"{webhook.name}/{name}"
+            if "/" in name or check_qualified_name(key):
+                _log.warning("the audit annotation %r of a webhook has no valid key", key)
+            else:
+                attributes.ctx.annotate(key, value)
         attributes.ctx.warn_all(response.warnings)
         if not response.is_allowed:
             raise RejectionStatusError(denial(webhook.name, response.status).status)
@@ -228,13 +236,12 @@ class WebhookCaller:
         elif isinstance(error, RejectionStatusError):
             code, rejection = error.code, RejectionError.NONE
         elif error is not None:
-            code, rejection = 500, RejectionError.API_SERVER_INTERNAL
+            code, rejection = 0, RejectionError.API_SERVER_INTERNAL
         seconds = self.services.clock.monotonic() - started
         is_rejected = rejection is not None
         metrics.observe_call(webhook.name, self._kind, operation, seconds=seconds, is_rejected=is_rejected, code=code)
         if rejection is not None:
-            shown = 0 if rejection is RejectionError.API_SERVER_INTERNAL else code
-            metrics.observe_rejection(webhook.name, self._kind, operation, rejection, shown)
+            metrics.observe_rejection(webhook.name, self._kind, operation, rejection, code)
         elif error is not None:
             metrics.observe_fail_open(webhook.name, self._kind)
 

@@ -55,7 +55,9 @@ async def test_mutating_webhook_warns_and_denies():
 
 async def test_mutating_webhooks_are_annotated_by_their_position_among_all():
     no = {"allowed": False}
-    async with Hooked(change=patch_response(add("/data/x", "1")), bad=None, no=no, other=no) as server:
+    async with Hooked(
+        change=patch_response({"value": "1", **add("/data/x", "1")}), bad=None, no=no, other=no
+    ) as server:
         await server.configure("mutating", "other", configuration="a", rules=[])
         await server.configure("mutating", "change", configuration="b")
         await server.configure("mutating", "bad", configuration="c", failurePolicy="Ignore")
@@ -72,7 +74,10 @@ async def test_mutating_webhooks_are_annotated_by_their_position_among_all():
             for position, configuration, name in [(1, "b", "change"), (2, "c", "bad"), (3, "d", "no")]
         }
         assert annotations["failed-open.mutation.webhook.admission.k8s.io/round_0_index_2"] == "bad.example.com"
-        assert "patch.webhook.admission.k8s.io/round_0_index_1" in annotations
+        patch = (
+            '{"configuration":"b","webhook":"change.example.com","patch":[{"op":"add","path":"/data/x","value":"1"}],'
+        )
+        assert annotations["patch.webhook.admission.k8s.io/round_0_index_1"] == patch + '"patchType":"JSONPatch"}'
 
 
 async def test_mutating_webhook_matches_status_of_a_namespace_by_its_stored_labels():

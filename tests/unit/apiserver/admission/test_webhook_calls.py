@@ -1,6 +1,6 @@
 """Calls of webhooks: metrics, certificates, and resources without webhooks."""
 
-from tests.unit.apiserver.admission.hooked import GROUP, RULE, Hooked
+from tests.unit.apiserver.admission.hooked import GROUP, RULE, Hooked, patch_response
 from tests.unit.apiserver.webhooks.servers import ca_bundle
 
 
@@ -18,6 +18,24 @@ async def test_calls_are_counted():
         }
         assert metrics.rejections == {("no_error", "no.example.com", "CREATE", "418", "validating"): 1}
         assert metrics.fail_open == {("bad.example.com", "admit"): 1}
+
+
+async def test_rejections_of_the_server_itself_are_counted_without_a_code():
+    broken = patch_response({"op": "remove", "path": "/data/none"})
+    async with Hooked(broken=broken) as server:
+        await server.configure("mutating", "broken")
+        assert (await server.write()).code == 500
+        metrics = server.services.metrics
+        assert metrics.requests == {("0", "broken.example.com", "CREATE", "true", "admit"): 1}
+        assert metrics.rejections == {("apiserver_internal_error", "broken.example.com", "CREATE", "0", "admit"): 1}
+
+
+async def test_audit_annotations_need_valid_keys():
+    annotations = {"key": "1", "sub/key": "2", "with space": "3", "": "4", "x" * 64: "5"}
+    async with Hooked(yes={"allowed": True, "auditAnnotations": annotations}) as server:
+        await server.configure("validating", "yes")
+        assert (await server.write()).code == 201
+        assert server.annotations.values == {"yes.example.com/key": "1"}
 
 
 async def test_call_fails_with_certificate_of_another_authority():
