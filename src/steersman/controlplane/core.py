@@ -19,6 +19,7 @@ from steersman.apiserver.filters.max_in_flight import InFlight
 from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.health.checks import Check, Unhealthy
 from steersman.apiserver.observability.conversion_metrics import ConversionMetricsCollector
+from steersman.apiserver.observability.policy_metrics import PolicyMetricsCollector
 from steersman.apiserver.observability.webhook_metrics import WebhookMetricsCollector
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.chain import ChainOptions, build_chain
@@ -207,6 +208,7 @@ class ServerCore:
             StorageMetrics(self.store, self.resources.registry).collect,
             self.app.loop_guard.collect,
             WebhookMetricsCollector(self.resources.webhook_metrics).collect,
+            PolicyMetricsCollector(self.resources.policy_metrics).collect,
             self.aggregator.metrics.collect,
             ConversionMetricsCollector(self.resources.conversions.metrics).collect,
         ]

@@ -11,6 +11,7 @@ from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 from steersman.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
 from steersman.apiserver.admission.mutating_webhook import MutatingAdmissionWebhook
 from steersman.apiserver.admission.optional import optional_plugins
+from steersman.apiserver.admission.policy_metrics import PolicyMetrics
 from steersman.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
 from steersman.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
 from steersman.apiserver.admission.webhook_calls import WebhookServices
@@ -85,6 +86,7 @@ class Resources:
         #: HTTPS clients of admission and conversion webhooks.
         self.webhook_clients = WebhookClients(services, clock=clock)
         self.webhook_metrics = WebhookMetrics()
+        self.policy_metrics = PolicyMetrics()
         self.conversions = ConversionServices(self.webhook_clients, clock=clock, dice=dice)
         webhooks = WebhookServices(
             self.registry,
@@ -93,7 +95,10 @@ class Resources:
             dice=dice,
             metrics=self.webhook_metrics,
         )
-        self.admission = AdmissionChain(_plugins(options, self.registry, authorizer, dice, webhooks))
+        plugins = _plugins(
+            options, self.registry, authorizer, dice, webhooks=webhooks, policy_metrics=self.policy_metrics
+        )
+        self.admission = AdmissionChain(plugins)
         #: Connections to kubelets, pods and services; enabled with a certificate.
         self.connections = Connections(clock, address_types=options.kubelet_preferred_address_types)
         #: Probes of the other components; upstream's ports by default.
@@ -170,7 +175,13 @@ def _strategies(
 
 
 def _plugins(
-    options: APIServerOptions, registry: Registry, authorizer: Authorizer, dice: Random, webhooks: WebhookServices
+    options: APIServerOptions,
+    registry: Registry,
+    authorizer: Authorizer,
+    dice: Random,
+    *,
+    webhooks: WebhookServices,
+    policy_metrics: PolicyMetrics,
 ) -> list[Plugin]:
     """Return the enabled admission plugins."""
     configurations = read_admission_configuration(options.admission_control_config_file)
@@ -186,9 +197,9 @@ def _plugins(
         raise OptionError(f"--admission-control-config-file: {error}") from error
     plugins = (
         *defaults,
-        MutatingAdmissionPolicy(registry, authorizer=authorizer),
+        MutatingAdmissionPolicy(registry, authorizer=authorizer, metrics=policy_metrics),
         MutatingAdmissionWebhook(webhooks),
-        ValidatingAdmissionPolicy(registry, authorizer=authorizer),
+        ValidatingAdmissionPolicy(registry, authorizer=authorizer, metrics=policy_metrics),
         ValidatingAdmissionWebhook(webhooks),
     )
     optional = optional_plugins(registry, authorizer=authorizer, configurations=configurations)

@@ -13,6 +13,7 @@ from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.admission_request import in_request_version, kind_of
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
+from steersman.apiserver.admission.policy_metrics import NO_ERROR, PolicyMetrics, error_type
 from steersman.apiserver.admission.validating_policy import Binding, PolicySources, variables_of
 from steersman.apiserver.admission.validating_policy_match import Matcher, is_exempt
 from steersman.apiserver.admission.validating_policy_params import ConfigurationError, collect, served_kind
@@ -86,8 +87,10 @@ class MutatingAdmissionPolicy(Plugin):
 
     name: ClassVar[str] = "MutatingAdmissionPolicy"
 
-    def __init__(self, registry: Registry, *, authorizer: Authorizer) -> None:
+    def __init__(self, registry: Registry, *, authorizer: Authorizer, metrics: PolicyMetrics | None = None) -> None:
         self._sources: Final = PolicySources(registry, authorizer=authorizer)
+        self._clock: Final = registry.clock
+        self._metrics: Final = metrics or PolicyMetrics()
         group = "admissionregistration.k8s.io"
         self._policies: Final = Lookup(registry.stored(f"mutatingadmissionpolicies.{group}").cache, _Policy)
         self._bindings: Final = Lookup(registry.stored(f"mutatingadmissionpolicybindings.{group}").cache, Binding)
@@ -209,10 +212,15 @@ class MutatingAdmissionPolicy(Plugin):
             return False
         has_applied = False
         for position in range(len(policy.rules)):
+            started, message = self._clock.monotonic(), ""
             try:
                 changed = await with_allowance(policy.rules.mutate, position, variables["object"], variables, struct)
             except EvaluationError as error:
-                faults.extend(invocation.faults_for(str(error)))
+                message = str(error)
+            seconds, error_label = self._clock.monotonic() - started, error_type(message) if message else NO_ERROR
+            self._metrics.observe_mutation(error_label, policy.name, invocation.binding, seconds)
+            if message:
+                faults.extend(invocation.faults_for(message))
                 continue
             own = struct is served.struct
             variables["object"] = (
@@ -264,8 +272,8 @@ async def _replace_object(changed: Tree, attributes: Attributes, served: ServedR
 
 
 def _denial(policy: str, binding: str, message: str) -> str:
-    within = f" with binding '{binding}'" if binding else ""
-    return f"policy '{policy}'{within} denied request: {message}"
+    where = f"policy '{policy}' with binding '{binding}'" if binding else f"policy {quote(policy)}"
+    return f"{where} denied request: {message}"
 
 
 def _denied_error(attributes: Attributes, faults: Sequence[_Fault]) -> StatusError:

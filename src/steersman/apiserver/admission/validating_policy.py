@@ -12,13 +12,14 @@ from steersman.apimachinery.gotext import to_json
 from steersman.apiserver.admission.admission_request import objects_in_version, request_of
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
+from steersman.apiserver.admission.policy_metrics import PolicyMetrics, error_type
 from steersman.apiserver.admission.validating_policy_match import Matcher, is_exempt, is_namespace
 from steersman.apiserver.admission.validating_policy_params import ConfigurationError, collect, served_kind
 from steersman.apiserver.workers import with_allowance
 from steersman.cel.loading import load
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.validating_policy_rules import Decision, Outcome, ValidatingRules
@@ -83,9 +84,9 @@ class _Policy:
             self._rules = ValidatingRules(self.spec)
         return self._rules
 
-    def validate(self, variables: Tree) -> Outcome:
+    def validate(self, variables: Tree, monotonic: Callable[[], float]) -> Outcome:
         """Evaluate the policy."""
-        return self.rules.validate(variables)
+        return self.rules.validate(variables, monotonic)
 
 
 class Binding:
@@ -113,8 +114,10 @@ class ValidatingAdmissionPolicy(Plugin):
 
     name: ClassVar[str] = "ValidatingAdmissionPolicy"
 
-    def __init__(self, registry: Registry, *, authorizer: Authorizer) -> None:
+    def __init__(self, registry: Registry, *, authorizer: Authorizer, metrics: PolicyMetrics | None = None) -> None:
         self._sources: Final = PolicySources(registry, authorizer=authorizer)
+        self._clock: Final = registry.clock
+        self._metrics: Final = metrics or PolicyMetrics()
         group = "admissionregistration.k8s.io"
         self._policies: Final = Lookup(registry.stored(f"validatingadmissionpolicies.{group}").cache, _Policy)
         self._bindings: Final = Lookup(registry.stored(f"validatingadmissionpolicybindings.{group}").cache, Binding)
@@ -172,8 +175,9 @@ class ValidatingAdmissionPolicy(Plugin):
                     text = f"failed to configure binding: failed to convert object version: {failed.message}"
                     return [*denials, _Denial(policy.name, binding.name, text)] if fails else denials
             for parameter in parameters:
-                outcome = await with_allowance(policy.validate, {**variables, "params": parameter})
-                denials += _apply_actions(attributes, policy.name, binding, outcome)
+                values = {**variables, "params": parameter}
+                outcome = await with_allowance(policy.validate, values, self._clock.monotonic)
+                denials += _apply_actions(attributes, policy.name, binding, outcome, self._metrics)
                 for key, value in outcome.annotations:
                     if value not in notes.setdefault(key, []):
                         notes[key].append(value.encode()[:_ANNOTATION_MAX_BYTES].decode(errors="ignore"))
@@ -204,21 +208,28 @@ async def variables_of(attributes: Attributes, matched: Resource, sources: Polic
     }
 
 
-def _apply_actions(attributes: Attributes, policy: str, binding: Binding, outcome: Outcome) -> list[_Denial]:
+def _apply_actions(
+    attributes: Attributes, policy: str, binding: Binding, outcome: Outcome, metrics: PolicyMetrics
+) -> list[_Denial]:
     """Perform the validation actions of the binding; return the failures that deny the write."""
     denials: list[_Denial] = []
     for position, decision in enumerate(outcome.decisions):
-        if not decision.denied:
+        message = decision.message
+        if not message:
             continue
-        for action in binding.actions:
+        actions = binding.actions if decision.denied else ("Allow",)
+        for action in actions:
+            metrics.observe_validation(action.lower(), error_type(message), policy, binding.name, decision.seconds)
             if action == "Deny":
-                denials.append(_Denial(policy, binding.name, decision.message, decision.reason))
+                denials.append(_Denial(policy, binding.name, message, decision.reason))
             elif action == "Warn":
                 prefix = f"Validation failed for ValidatingAdmissionPolicy '{policy}' with binding '{binding.name}'"
-                attributes.ctx.warn(f"{prefix}: {decision.message}")
+                attributes.ctx.warn(f"{prefix}: {message}")
             elif action == "Audit":
                 attributes.ctx.annotate(_FAILURE_KEY, _failure_note(policy, binding, position, decision))
-    denials += [_Denial(policy, binding.name, text) for text in outcome.annotation_errors]
+    for message in outcome.annotation_errors:
+        metrics.observe_validation("deny", error_type(message), policy, binding.name, 0.0)
+        denials.append(_Denial(policy, binding.name, message))
     return denials
 
 

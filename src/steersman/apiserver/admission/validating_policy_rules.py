@@ -12,7 +12,7 @@ from steersman.cel import admission
 from steersman.cel.admission import Compiler, ExpressionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from steersman.apimachinery.trees import Tree
     from steersman.cel.admission import Purpose
@@ -35,8 +35,11 @@ class Decision(NamedTuple):
     """Result of one validation."""
 
     denied: bool
+    #: Message of a denial, or of an error that is ignored.
     message: str = ""
     reason: str = ""
+    #: Time of the evaluation.
+    seconds: float = 0.0
 
 
 class Outcome(NamedTuple):
@@ -128,6 +131,10 @@ class OutOfBudgetError(EvaluationError):
     """The policy's expressions exceed their cost budget; evaluation stops."""
 
 
+def _no_time() -> float:
+    return 0.0
+
+
 class ValidatingRules(Expressions):
     """Compiled validations of a policy."""
 
@@ -147,8 +154,8 @@ class ValidatingRules(Expressions):
         program = self.compiled(expression, admission.MESSAGE, authorizer=False) if expression else None
         return None if isinstance(program, str) else program
 
-    def validate(self, around: Mapping[str, Any]) -> Outcome:
-        """Evaluate the policy; ``around`` are the predefined variables."""
+    def validate(self, around: Mapping[str, Any], monotonic: Callable[[], float] = _no_time) -> Outcome:
+        """Evaluate the policy; ``around`` are the predefined variables, ``monotonic`` measures the evaluations."""
         try:
             if not self.holds(around):
                 return Outcome()
@@ -162,10 +169,12 @@ class ValidatingRules(Expressions):
         decisions: list[Decision] = []
         try:
             for validation, program, message in self._validations:
+                started = monotonic()
                 decision = self._decide(validation, program, variables, spending)
+                seconds = monotonic() - started
                 if decision is None:
                     decision = self._violation(validation, message, message_variables, spending)
-                decisions.append(decision)
+                decisions.append(decision._replace(seconds=seconds) if decision.message else decision)
         except OutOfBudgetError as excess:
             return Outcome((self._failed(str(excess)),))
         notes, faults = self._annotate(unauthorized)

@@ -101,7 +101,7 @@ async def test_misconfigured_policy_denies_the_write():
         await mutate(server, applying(ANNOTATE), paramKind={"apiVersion": "x.example.com/v1", "kind": "Limit"})
         answer = await server.write()
         assert answer.body["message"] == (
-            "policy 'p' denied request: failed to configure policy: failed to find resource referenced by paramKind: "
+            'policy "p" denied request: failed to configure policy: failed to find resource referenced by paramKind: '
             "'x.example.com/v1, Kind=Limit'"
         )
 
