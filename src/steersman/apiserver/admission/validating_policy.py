@@ -175,8 +175,8 @@ class ValidatingAdmissionPolicy(Plugin):
                     text = f"failed to configure binding: failed to convert object version: {failed.message}"
                     return [*denials, _Denial(policy.name, binding.name, text)] if fails else denials
             for parameter in parameters:
-                values = {**variables, "params": parameter}
-                outcome = await with_allowance(policy.validate, values, self._clock.monotonic)
+                around = {**variables, "params": parameter}
+                outcome = await with_allowance(policy.validate, around, self._clock.monotonic)
                 denials += _apply_actions(attributes, policy.name, binding, outcome, self._metrics)
                 for key, value in outcome.annotations:
                     if value not in notes.setdefault(key, []):
