@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import msgspec
+from steersman.apiserver.crd.outline import accepted_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.entry import Entry
-
-
-class _Status(msgspec.Struct, rename={"accepted_names": "acceptedNames"}, gc=False):
-    accepted_names: dict[str, Any] | None = None
-
-
-class _Definition(msgspec.Struct, gc=False):
-    status: _Status | None = None
-
-
-_decode: Final = msgspec.json.Decoder(_Definition).decode
 
 
 class GroupNames:
@@ -39,8 +28,7 @@ class GroupNames:
                 continue
             revision, names = self._accepted.get(other, (0, {}))
             if revision != entry.revision:
-                status = _decode(entry.raw).status
-                names = (status.accepted_names if status is not None else None) or {}
+                names = accepted_names(entry.raw)
                 self._accepted[other] = (entry.revision, names)
             yield names
 

@@ -57,15 +57,16 @@ class _Outline(msgspec.Struct, gc=False):
     status: Any = UNSET
 
 
-class _Names(msgspec.Struct, rename={"accepted": "acceptedNames"}, frozen=True, gc=False):
-    accepted: Raw = Raw(b"null")
+class _Status(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    accepted_names: Raw = Raw(b"null")
 
 
 class _ServedFields(msgspec.Struct, gc=False):
-    spec: Raw
-    status: _Names = _Names()
+    spec: Raw = Raw(b"null")
+    status: _Status | None = None
 
 
+_NO_STATUS: Final = _Status()
 _decode_outline: Final = msgspec.json.Decoder(_Outline).decode
 _decode_served_fields: Final = msgspec.json.Decoder(_ServedFields).decode
 
@@ -79,7 +80,17 @@ def outline_of(raw: bytes) -> Tree:
 def is_served_alike(old: bytes, new: bytes) -> bool:
     """Report whether two stored states of a definition are equal in what affects serving: spec and accepted names."""
     before, after = _decode_served_fields(old), _decode_served_fields(new)
-    return _are_equal(before.spec, after.spec) and _are_equal(before.status.accepted, after.status.accepted)
+    return _are_equal(before.spec, after.spec) and _are_equal(_accepted_names(before), _accepted_names(after))
+
+
+def accepted_names(raw: bytes) -> Tree:
+    """Return ``status.acceptedNames`` of a stored definition. Raises ``msgspec.MsgspecError``."""
+    names: Tree | None = msgspec.json.decode(_accepted_names(_decode_served_fields(raw)))
+    return names or {}
+
+
+def _accepted_names(fields: _ServedFields) -> Raw:
+    return (fields.status or _NO_STATUS).accepted_names
 
 
 def _are_equal(one: Raw, other: Raw) -> bool:
