@@ -31,7 +31,10 @@ class FieldUse:
 
 
 def field_use(trees: Iterable[Node], variables: Collection[str]) -> FieldUse:
-    """Return the fields of variables that checked expressions read. A value of which an expression reads more than fields is used as a whole."""
+    """Return the fields of variables that checked expressions read.
+
+    A value is used as a whole unless an expression only selects a field of it.
+    """
     use = FieldUse()
     for tree in trees:
         _collect(tree, variables, use)

@@ -57,18 +57,21 @@ class _Outline(msgspec.Struct, gc=False):
     status: Any = UNSET
 
 
-class _Status(msgspec.Struct, rename="camel", frozen=True, gc=False):
-    accepted_names: Raw = Raw(b"null")
+class _SpecText(msgspec.Struct, gc=False):
+    spec: Raw
 
 
-class _ServedFields(msgspec.Struct, gc=False):
-    spec: Raw = Raw(b"null")
+class _Status(msgspec.Struct, rename="camel", gc=False):
+    accepted_names: dict[str, Any] | None = None
+
+
+class _AcceptedNames(msgspec.Struct, gc=False):
     status: _Status | None = None
 
 
-_NO_STATUS: Final = _Status()
 _decode_outline: Final = msgspec.json.Decoder(_Outline).decode
-_decode_served_fields: Final = msgspec.json.Decoder(_ServedFields).decode
+_decode_spec_text: Final = msgspec.json.Decoder(_SpecText).decode
+_decode_accepted_names: Final = msgspec.json.Decoder(_AcceptedNames).decode
 
 
 def outline_of(raw: bytes) -> Tree:
@@ -77,24 +80,16 @@ def outline_of(raw: bytes) -> Tree:
     return outline
 
 
-def is_served_alike(old: bytes, new: bytes) -> bool:
-    """Report whether two stored states of a definition are equal in what affects serving: spec and accepted names."""
-    before, after = _decode_served_fields(old), _decode_served_fields(new)
-    return _are_equal(before.spec, after.spec) and _are_equal(_accepted_names(before), _accepted_names(after))
-
-
 def accepted_names(raw: bytes) -> Tree:
     """Return ``status.acceptedNames`` of a stored definition. Raises ``msgspec.MsgspecError``."""
-    names: Tree | None = msgspec.json.decode(_accepted_names(_decode_served_fields(raw)))
-    return names or {}
+    status = _decode_accepted_names(raw).status
+    return (status.accepted_names if status is not None else None) or {}
 
 
-def _accepted_names(fields: _ServedFields) -> Raw:
-    return (fields.status or _NO_STATUS).accepted_names
-
-
-def _are_equal(one: Raw, other: Raw) -> bool:
-    return bytes(one) == bytes(other) or _canonical(one) == _canonical(other)
+def have_equal_specs(one: bytes, other: bytes) -> bool:
+    """Report whether two stored definitions have the same spec, whatever the order of keys."""
+    specs = _decode_spec_text(one).spec, _decode_spec_text(other).spec
+    return bytes(specs[0]) == bytes(specs[1]) or _canonical(specs[0]) == _canonical(specs[1])
 
 
 def _canonical(text: Raw) -> bytes:

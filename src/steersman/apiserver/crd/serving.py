@@ -23,7 +23,7 @@ from steersman.apiserver.crd.definition import (
     is_established,
 )
 from steersman.apiserver.crd.group_names import GroupNames
-from steersman.apiserver.crd.outline import is_served_alike, outline_of
+from steersman.apiserver.crd.outline import have_equal_specs, outline_of
 from steersman.apiserver.crd.strategy import CustomResourceStrategy, DefinitionState, labels_of
 from steersman.apiserver.crd.version_converter import VersionConverter
 from steersman.apiserver.generic import deletion
@@ -87,11 +87,14 @@ class _Custom:
     def __init__(
         self,
         definition: _StoredDefinition,
+        names: Tree | None,
         storage: StoredResource,
         life: DefinitionState,
         versions: dict[str, CustomVersion],
     ) -> None:
         self.definition = definition
+        #: Accepted names under which it is served.
+        self.names = names
         self.storage = storage
         self.life = life
         self.served: list[ServedResource] = []
@@ -289,7 +292,8 @@ class CustomResources:
 
     def _serve(self, name: str, definition: Tree, entry: Entry) -> None:
         current = self._custom.get(name)
-        if current is not None and is_served_alike(current.definition.entry.raw, entry.raw):
+        names = definition["status"].get("acceptedNames")  # may be newer than those of the entry
+        if current is not None and current.names == names and have_equal_specs(current.definition.entry.raw, entry.raw):
             current.definition.entry = entry  # releases the previous one
             self._tell_life(current, definition)
             return  # keeps its watches
@@ -300,7 +304,7 @@ class CustomResources:
         storage = self._registry.create_stored(form.stored.resource, strategy, keeps_api_version=True)
         if current is not None:
             self._withdraw(current)
-        custom = _Custom(source_definition, storage, life, {v.resource.version: v for v in form.served})
+        custom = _Custom(source_definition, names, storage, life, {v.resource.version: v for v in form.served})
         for version in form.served:
             served = form.served_resource(version, storage, life)
             custom.served.append(served)

@@ -60,6 +60,24 @@ async def test_objects_that_violate_the_schema_are_rejected(server):
     assert answer.json()["details"]["causes"][0]["field"] == "spec.size"
 
 
+async def test_definition_is_served_once_until_what_affects_serving_changes():
+    changes: list[tuple[str, str, str]] = []
+    path = f"{DEFINITIONS}/shirts.example.com"
+    headers = {"content-type": "application/merge-patch+json"}
+    async with InProcessAPIServer() as server:
+        server.core.resources.registry.listeners.append(lambda *resource: changes.append(resource))
+        assert (await server.request("POST", DEFINITIONS, body=definition())).code == 201
+        await until(server, SHIRTS, 200)
+        for change in ({"metadata": {"labels": {"a": "b"}}}, {"spec": {"names": {"shortNames": ["sh"]}}}):
+            assert changes == [("example.com", "v1", "shirts")]
+            body = msgspec.json.encode(change)
+            assert (await server.request("PATCH", path, body=body, headers=headers)).code == 200
+        async with asyncio.timeout(HANG_SECONDS):
+            while len(changes) < 3:  # noqa: ASYNC110
+                await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
+        assert len(changes) == 3  # withdrawn, and served with the new name
+
+
 async def test_new_default_applies_to_existing_objects(server):
     await server.request("POST", SHIRTS, body=shirt())
     schema = {"type": "object", "properties": {"color": {"type": "string", "default": "grey"}}}
