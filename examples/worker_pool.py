@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from steersman.client import Client, connect, tree
-from steersman.client.errors import NotFound
+from steersman.client.errors import NotFound, RequestTimedOut
 from steersman.runtime import Controller, ControllerContext, LeaseHeartbeat, Manager, Result
 from steersman.runtime.health import Unhealthy
 
@@ -104,7 +104,8 @@ class Worker(Controller):
 async def run(client: Client, pool: str, name: str) -> None:
     manager = Manager(client, health_port=0)
     worker = manager.add(Worker(manager.context, pool, name))
-    await worker.heartbeat.renew_once()  # reports a missing permission now, instead of in the log
+    with contextlib.suppress(RequestTimedOut):  # the heartbeat asks a slow server again
+        await worker.heartbeat.renew_once()  # reports a missing permission now, instead of in the log
     manager.add_background("heartbeat", worker.heartbeat.run)
     manager.livez.add("lease", worker.check)
     manager.stop_on_signals()
