@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.busy_machine import HANG_SECONDS
+from tests.busy_machine import LONG_HANG_SECONDS
 from tests.e2e.conftest import post
 from tests.e2e.watching import until, until_one
 
@@ -124,7 +124,7 @@ def test_pytest_example_of_the_readme_passes(tmp_path: Path) -> None:
     (tmp_path / "test_operator.py").write_text(example)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "test_operator.py"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=HANG_SECONDS,
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=LONG_HANG_SECONDS,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout
