@@ -27,12 +27,14 @@ help:
 up: $(VENV)/.installed
 	@exec $(BIN)/steersman up $(ARGS)
 
+# Order of the tests; scripts/flakes.py runs others.
+SEED ?= 1
 # Bytecode is written, also where PYTHONDONTWRITEBYTECODE is set: tests start hundreds of processes. A worker takes one half
 # of the tests in their order, so that most modules, with the servers that their tests share, are run by one worker.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.installed-dev node
 	@$(BIN)/python -m compileall -q src
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --randomly-seed=$(SEED) $(TESTS)
 
 # The JavaScript client, for one test; without node that test says that it was skipped.
 node:

@@ -1,4 +1,8 @@
-"""Common test settings: hypothesis has no deadline, since a busy machine is not a failure."""
+"""Common test settings.
+
+Hypothesis has no deadline, since a busy machine is not a failure, and takes the same examples in each run, so that a run does
+not depend on luck; ``--hypothesis-profile=random`` looks for others.
+"""
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -6,7 +10,8 @@ from scripts.etcd_cluster import EtcdCluster, find_binary
 
 from steersman.apiserver.generic import store
 
-settings.register_profile("steersman", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("steersman", settings.get_profile("random"), derandomize=True)
 settings.load_profile("steersman")
 
 
