@@ -73,8 +73,9 @@ class Authentication:
             except TokenFileError as error:
                 raise OptionError(f"--token-auth-file: {error}") from error
         accounts = ServiceAccountTokens(keys, self._objects, issuers=issuers, audiences=self.audiences, clock=clock)
+        self.static_tokens: Final = StaticTokens(users, audiences=self.audiences)
         tokens: list[TokenAuthenticator] = [
-            StaticTokens(users, audiences=self.audiences),
+            self.static_tokens,
             accounts,
             LegacyTokens(keys, self._objects, self._objects, audiences=self.audiences, on_use=self.token_uses.note),
         ]

@@ -20,7 +20,7 @@ from steersman.controllers.manager.assembly import MANAGER, add_controllers, wai
 from steersman.controlplane.controller_manager import make_identities, run_component
 from steersman.controlplane.readiness import ReadinessReporter
 from steersman.nodes.chaos.node_outages import NodeOutages
-from steersman.nodes.kubelet.assembly import add_kubelet
+from steersman.nodes.kubelet.assembly import LazyKubeletServer, add_kubelet
 from steersman.nodes.node_stages import NodeStages
 from steersman.nodes.object_stages import DiscoveredStages
 from steersman.nodes.pod_addresses import PodAddresses
@@ -170,6 +170,14 @@ class SimulatedNodes(NamedTuple):
 
     nodes: NodeController
     pods: PodController
+    #: None: the nodes' kubelet does not listen.
+    kubelet: LazyKubeletServer | None
+
+    async def listen_elsewhere(self) -> None:
+        """Let the kubelet listen on another port, e.g. in a forked process, and publish it. Raises ``ApiError``."""
+        if self.kubelet is not None:
+            self.kubelet.listen_elsewhere()
+            await self.nodes.move_kubelet(self.kubelet.port)
 
 
 def add_scheduler(group: Group, context: ControllerContext, setup: Setup) -> Scheduler:
@@ -209,7 +217,7 @@ def add_nodes(
         admission=admission,
         chaos=chaos,
     )
-    simulated = SimulatedNodes(manager.add(nodes), manager.add(pods))
+    simulated = SimulatedNodes(manager.add(nodes), manager.add(pods), kubelet.server)
     manager.add(NodeOutages(context, chaos))
     if node_stages:
         manager.add(NodeStages(context, node_stages))

@@ -115,6 +115,8 @@ class ServerCore:
         authentication = Authentication(options, keys=self.keys, clock=clock, loopback_token=token)
         #: Authorities of client certificates; set before the server listens.
         self.certificate_authorities = authentication.certificate_authorities
+        #: Tokens of ``--token-auth-file``.
+        self.static_tokens = authentication.static_tokens
         self.resources = Resources(
             options, store, clock=clock, authorization=self._authorization, authentication=authentication, dice=dice
         )

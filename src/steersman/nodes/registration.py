@@ -118,7 +118,7 @@ class NodeController(Controller):
         elif self._reports_status and (changes := allocatable_changes(status, self._reserved(key))):
             await self._patch(key, {"allocatable": changes})
         elif self._kubelet is not None and not self._kubelet.is_set_on(node):
-            await self._patch(key, {"addresses": status.get("addresses") or []}, kubelet=self._kubelet)
+            await self._patch_kubelet(node, self._kubelet)
         if key not in self._heartbeats:
             self._heartbeats[key] = self._heartbeat_tasks.start(f"node {key}", self._heartbeat(node).run())
         if status_by_type.get("Ready") == "True" and not self._first_ready.done():
@@ -131,6 +131,15 @@ class NodeController(Controller):
         The condition alone may be left from an earlier run.
         """
         return await asyncio.shield(self._first_ready)
+
+    async def move_kubelet(self, port: int) -> None:
+        """Publish another port of the kubelet on all nodes; without effect without a kubelet. Raises ``ApiError``."""
+        if self._kubelet is None:
+            return
+        self._kubelet = self._kubelet._replace(port=port)
+        for node in self._nodes.lister.list():
+            if is_simulated(node):
+                await self._patch_kubelet(node, self._kubelet)
 
     async def _register(self, name: str) -> None:
         template = self._desired.get(name)
@@ -168,6 +177,9 @@ class NodeController(Controller):
         if node is not None and is_simulated(node) and not is_stopped(node) and name in self._heartbeats:
             conditions = (node.get("status") or {}).get("conditions") or ()
             await self._patch(name, {"conditions": refresh_conditions(conditions, now=self.clock.now())})
+
+    async def _patch_kubelet(self, node: Tree, address: KubeletAddress) -> None:
+        await self._patch(name_of(node), {"addresses": node["status"].get("addresses") or []}, kubelet=address)
 
     async def _patch(self, name: str, status: Tree, *, kubelet: KubeletAddress | None = None) -> None:
         patch = {"status": status}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from random import Random
+from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 import msgspec
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from steersman.controllers.manager.options import ManagerOptions
+    from steersman.controlplane.bootstrap.public_address import PublicEndpoint
     from steersman.controlplane.components import SimulatedNodes
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.manager import Runnable
@@ -110,9 +111,9 @@ class EmbeddedCluster:
         if isinstance(clock, str):
             clock = VirtualClock() if clock == "virtual" else SteadyClock()
         self.clock: Final[VirtualClock | SteadyClock] = clock
+        self._dice: Random | None = None if seed is None else Random(seed)  # noqa: S311 — names and faults
         #: ASGI application with all endpoints, for clients and listeners; it stays over restarts.
-        self._dice = Random(seed)  # noqa: S311 — names and faults
-        self.app: Final = ClusterApplication(clock, Random(self._dice.random()))  # noqa: S311 — faults
+        self.app: Final = ClusterApplication(clock, self._new_dice())
         self.store: Final[Store] = store or MemoryStore(clock=clock, squash_prefixes=HEARTBEAT_PREFIXES)
         #: Faults of requests and watches.
         self.faults: Final = Faults(self.app)
@@ -121,7 +122,7 @@ class EmbeddedCluster:
         self.core: ServerCore
         # Requests take no virtual time, so there is nothing to be fair about.
         options = options or APIServerOptions(ephemeral=True, enable_priority_and_fairness=not clock.is_virtual)
-        self.options: Final = msgspec.structs.replace(
+        self.options = msgspec.structs.replace(
             options, feature_gates={**options.feature_gates, **(feature_gates or {})}
         )
         #: Failures of simulated nodes and pods.
@@ -141,6 +142,10 @@ class EmbeddedCluster:
         self._is_started = False
         self._idle: IdleDetector
         self._waits: Waits
+
+    def _new_dice(self) -> Random:
+        """Return dice by the seed; without one those of the system, which two processes do not share after a fork."""
+        return SystemRandom() if self._dice is None else Random(self._dice.random())  # noqa: S311 — names, faults, jitter
 
     # Life
 
@@ -200,7 +205,7 @@ class EmbeddedCluster:
             with_bootstrap_controller=True,
             loop_options=self._loop_options(),
             filters=[identify, stale_reads(lambda: self.core.resources.registry)],
-            dice=Random(self._dice.random()),  # noqa: S311 — names and UIDs
+            dice=self._new_dice(),
         )
         core.defaults.makes_service_accounts = self._has_controller_manager
         if self._configure is not None:
@@ -209,7 +214,7 @@ class EmbeddedCluster:
         self.app.server = core.app
 
     def _loop_options(self) -> LoopOptions:
-        dice = Random(self._dice.random())  # noqa: S311 — jitter
+        dice = self._new_dice()
         if self.clock.is_virtual:
             return LoopOptions(period_factor=VIRTUAL_PERIOD_FACTOR, reflector=QUIET_REFLECTOR, dice=dice)
         return LoopOptions(dice=dice)
@@ -226,7 +231,7 @@ class EmbeddedCluster:
             self._components = components = await make_components(
                 self._component_transport(),
                 clock=self.clock,
-                dice=Random(self._dice.random()),  # noqa: S311 — jitter and names
+                dice=self._new_dice(),
                 controllers=self._controllers,
                 has_scheduler=self._has_scheduler,
                 nodes=self._nodes,
@@ -244,6 +249,24 @@ class EmbeddedCluster:
         if self._running.done():
             self._running.result()
             raise ClusterError("the components have ended")
+
+    async def continue_forked(self, endpoint: PublicEndpoint | None, options: APIServerOptions) -> None:
+        """Continue in a forked process what was started before the fork, with ports and threads of its own.
+
+        ``endpoint`` is published from now on, and ``options`` are those of ``restart``.
+        """
+        self._check_started()
+        self.options = msgspec.structs.replace(options, feature_gates=self.options.feature_gates)
+        self._use_executor(self._idle)
+        if self._dice is None:
+            self.core.resources.registry.identities.draw_again()
+        await self._drive(self._move(endpoint), "the forked cluster")
+
+    async def _move(self, endpoint: PublicEndpoint | None) -> None:
+        if self.core.bootstrap is not None:
+            await self.core.bootstrap.move_endpoint(endpoint)
+        if self._components is not None and self._components.nodes is not None:
+            await self._components.nodes.listen_elsewhere()
 
     async def stop(self) -> None:
         """Stop everything in an orderly way and close the store. Idempotent."""
@@ -366,7 +389,7 @@ class EmbeddedCluster:
         running = RunningController(
             make,
             Client(self._component_transport(), clock=self.clock, user_agent=user_agent),
-            dice=Random(self._dice.random()),  # noqa: S311 — jitter
+            dice=self._new_dice(),
             recorder=self.observation.reconciles,
             reflector=QUIET_REFLECTOR if self.clock.is_virtual else None,
             idle=self._idle,

@@ -110,7 +110,7 @@ class RecordingServer:
 async def test_lazy_server_is_created_on_the_first_connection():
     created = []
     with socket.create_server(("127.0.0.1", 0)) as sock:
-        server = LazyKubeletServer(sock, lambda: created.append(RecordingServer()) or created[0])
+        server = LazyKubeletServer(sock, lambda _: created.append(RecordingServer()) or created[0])
         running = asyncio.create_task(server.run())
         await asyncio.wait([running], timeout=0)
         assert created == []
@@ -131,6 +131,26 @@ async def test_lazy_server_is_not_created_without_a_connection():
     server.stop()
     await running
     assert sock.fileno() == -1
+
+
+async def test_lazy_server_serves_the_socket_to_which_it_moved():
+    served = []
+    first = socket.create_server(("127.0.0.1", 0))
+    server = LazyKubeletServer(first, lambda sock: served.append(sock) or RecordingServer())
+    running, first_port = asyncio.create_task(server.run()), server.port
+    await asyncio.wait([running], timeout=0)
+    server.listen_elsewhere()
+    assert first.fileno() == -1
+    assert server.port != first_port
+    async with connected_to("127.0.0.1", server.port), asyncio.timeout(HANG_SECONDS):
+        while not served:
+            await asyncio.wait([running], timeout=0.01)
+    with served[0] as sock:
+        assert sock.getsockname()[1] == server.port
+        with pytest.raises(RuntimeError, match="serves connections already"):
+            server.listen_elsewhere()
+        server.stop()
+        await running
 
 
 @pytest.mark.parametrize(

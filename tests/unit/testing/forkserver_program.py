@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,17 @@ def fail(arguments: dict[str, Any], descriptors: Sequence[int]) -> int:
     raise ValueError("a planted failure")
 
 
+def write_process(arguments: dict[str, Any], descriptors: Sequence[int]) -> None:
+    """Write the process id, and leave a thread if the arguments say so."""
+    os.write(descriptors[0], f"{os.getpid()} ".encode())
+    if arguments.get("thread"):
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+
 def main() -> None:
     connection = socket.socket(fileno=int(sys.argv[1]))
-    ForkServer({"write": write, "wait": wait, "fail": fail}, main=connection).run()
+    targets = {"write": write, "wait": wait, "fail": fail, "prepared": write}
+    ForkServer(targets, main=connection, before_fork={"prepared": write_process}).run()
 
 
 if __name__ == "__main__":

@@ -75,6 +75,17 @@ def test_exception_of_a_target_is_code_1_with_a_traceback(server, pipe):
     assert b"ValueError: a planted failure" in read_all(*pipe)
 
 
+def test_work_before_the_fork_runs_in_the_server_for_each_child(server, pipe):
+    for _ in range(2):
+        assert server.start("prepared", {"text": "hello "}, descriptors=[pipe[1]]).wait(HANG_SECONDS) == 0
+    assert read_all(*pipe).decode() == 2 * f"{server.pid} hello "
+
+
+def test_child_is_refused_when_the_work_before_the_fork_leaves_a_thread(server, pipe):
+    with pytest.raises(ForkServerError, match="a process with 2 threads cannot fork safely"):
+        server.start("prepared", {"text": "", "thread": True}, descriptors=[pipe[1]])
+
+
 def test_unknown_target_is_refused(server):
     with pytest.raises(ForkServerError, match="unknown target 'nonsense'"):
         server.start("nonsense", {})

@@ -122,6 +122,30 @@ def test_new_cluster_has_a_ready_node_and_one_address():
         assert service["spec"]["ports"][0]["targetPort"] == urlsplit(cluster.url).port
 
 
+def test_clusters_of_equal_options_share_no_port_and_no_uid_of_new_objects():
+    with Cluster() as one, Cluster() as other:
+        ports, uids = set(), set()
+        for cluster in (one, other):
+            port = urlsplit(cluster.url).port
+            endpoints = request(cluster, "/api/v1/namespaces/default/endpoints/kubernetes")
+            assert [entry["port"] for subset in endpoints["subsets"] for entry in subset["ports"]] == [port]
+            leases = request(cluster, "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases")["items"]
+            identities = [lease for lease in leases if lease["metadata"]["name"].startswith("apiserver-")]
+            addresses = [lease["metadata"]["annotations"].popitem() for lease in identities]
+            assert [int(address.rpartition(":")[2]) for _, address in addresses] == [port]
+            [node] = request(cluster, "/api/v1/nodes")["items"]
+            ports |= {port, node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]}
+            [stored] = cluster.apply(config_map("own"))
+            uids.add(stored["metadata"]["uid"])
+    assert (len(ports), len(uids)) == (4, 2)
+
+
+def test_clusters_of_one_seed_repeat_each_other():
+    with Cluster(**BARE, seed=7) as one, Cluster(**BARE, seed=7) as other:
+        stored = [cluster.apply(config_map("own"))[0]["metadata"]["uid"] for cluster in (one, other)]
+    assert stored[0] == stored[1]
+
+
 def test_clusters_are_isolated_and_have_tokens_of_their_own(shared):
     with Cluster(**BARE) as other:
         other.apply(config_map("own"))

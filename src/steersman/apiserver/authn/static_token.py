@@ -31,6 +31,10 @@ class StaticTokens:
         self._users = {_digest(token): user for token, user in tokens.items()}
         self._audiences = tuple(audiences)
 
+    def add(self, token: str, user: UserInfo) -> None:
+        """Add a token."""
+        self._users[_digest(token)] = user
+
     async def authenticate_token(self, token: str) -> UserInfo | None:
         """Return the user, or None."""
         return self._users.get(_digest(token))

@@ -32,6 +32,10 @@ class Identities:
         self._digits = ""
         self._at = 0
 
+    def draw_again(self) -> None:
+        """Drop the digits that were drawn in advance, in a forked process whose dice differ from those of others."""
+        self._digits, self._at = "", 0
+
     def uid(self) -> str:
         """Return a random UUID (RFC 9562, version 4)."""
         if self._at == len(self._digits):

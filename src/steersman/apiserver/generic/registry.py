@@ -83,7 +83,8 @@ class Registry:
         self.store: Final = store
         self.clock: Final = clock
         self._tasks: Final = tasks
-        self._identities: Final = Identities(dice)
+        #: Random parts of new objects.
+        self.identities: Final = Identities(dice)
         self._spec_facts: Final = SpecFactsCache()
         self._kinds: Final = kinds
         self._remote: Final = remote
@@ -174,7 +175,7 @@ class Registry:
             cache,
             strategy,
             group=api_version.rpartition("/")[0],
-            identities=self._identities,
+            identities=self.identities,
             lifetimes=lifetimes,
         )
         return StoredResource(cache, objects, strategy)

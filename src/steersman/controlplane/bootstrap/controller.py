@@ -118,7 +118,12 @@ class BootstrapController:
         )
         self.hostname: Final = socket.gethostname()
         dice = self.loop_options.dice
-        self._holder_suffix: Final = str(uuid4() if dice is None else UUID(int=dice.getrandbits(128), version=4))
+        #: Identity of this server, for its Lease.
+        self.identity: Final = Identity(
+            self.hostname,
+            holder_suffix=str(uuid4() if dice is None else UUID(int=dice.getrandbits(128), version=4)),
+            peer_address=lambda: "" if self.public_endpoint is None else self.public_endpoint.authority,
+        )
         self._tasks = Supervisor("bootstrap controller")
         self._is_started = False
         self._loops: BootstrapLoops | None = None
@@ -135,12 +140,6 @@ class BootstrapController:
             target_port=self.options.secure_port if endpoint is None else endpoint.port,
             node_port=self.options.kubernetes_service_node_port,
         )
-
-    @property
-    def identity(self) -> Identity:
-        """Identity of this server, for its Lease."""
-        peer_address = "" if self.public_endpoint is None else self.public_endpoint.authority
-        return Identity(self.hostname, holder_suffix=self._holder_suffix, peer_address=peer_address)
 
     @property
     def reconciler(self) -> EndpointReconciler:
@@ -233,6 +232,13 @@ class BootstrapController:
             else:
                 return
             await self.clock.sleep(_RETRY_SECONDS)
+
+    async def move_endpoint(self, endpoint: PublicEndpoint | None) -> None:
+        """Publish another endpoint, e.g. of a forked process, in place of the present one. Raises ``ClientError``, ``StoreError``."""
+        self.public_endpoint = endpoint
+        await correct_service(self.client, self.desired_service, ranges=self.service_ranges, at_start=True)
+        await self.reconciler.reconcile(correct_ports=True)
+        await self._take_identity()
 
     async def _publish_authentication(self) -> None:
         if self.authentication is not None:

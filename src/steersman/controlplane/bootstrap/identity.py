@@ -17,6 +17,7 @@ from steersman.client.resource_types import tree
 from steersman.runtime.heartbeat import LeaseHeartbeat
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
 
     from steersman.apimachinery.trees import Tree
@@ -55,19 +56,21 @@ def server_id(hostname: str) -> str:
 class Identity:
     """Identity of one run of an API server."""
 
-    def __init__(self, hostname: str, *, holder_suffix: str, peer_address: str = "") -> None:
-        """``holder_suffix`` is unique to this run of the server; ``peer_address`` is host and port for its peers."""
+    def __init__(self, hostname: str, *, holder_suffix: str, peer_address: Callable[[], str] = str) -> None:
+        """``holder_suffix`` is unique to this run of the server; ``peer_address`` returns host and port for its peers."""
         self.id: Final = server_id(hostname)
         self.holder: Final = f"{self.id}_{holder_suffix}"
         self._labels = {IDENTITY_LABEL: COMPONENT, _HOSTNAME_LABEL: hostname}
-        self._annotations = {_PEER_ADDRESS: peer_address} if peer_address else {}
+        self._peer_address = peer_address
 
     def process_lease(self, lease: Tree) -> None:
         """Set labels, the peer address and the holder, also of a Lease of an earlier run (``labelAPIServerHeartbeatFunc``)."""
         metadata = lease["metadata"]
         metadata["labels"] = {**(metadata.get("labels") or {}), **self._labels}
-        annotations = {**(metadata.get("annotations") or {}), **self._annotations}
-        if not self._annotations:
+        annotations, peer_address = dict(metadata.get("annotations") or {}), self._peer_address()
+        if peer_address:
+            annotations[_PEER_ADDRESS] = peer_address
+        else:
             annotations.pop(_PEER_ADDRESS, None)
         metadata["annotations"] = annotations
         lease["spec"].update(holderIdentity=self.holder, leaseDurationSeconds=DURATION_SECONDS)

@@ -65,9 +65,9 @@ class BootstrapLoops:
         options, ranges = bootstrap.options, bootstrap.service_ranges
         self._service = KubernetesServiceController(
             context,
-            desired=bootstrap.desired_service,
+            desired=lambda: bootstrap.desired_service,
             ranges=ranges,
-            reconciler=bootstrap.reconciler,
+            reconciler=lambda: bootstrap.reconciler,
             interval_seconds=SERVICE_SECONDS * factor,
         )
         self._cluster_ips = ClusterIPRepair(context, bootstrap.cluster_ips, own=ranges)

@@ -15,7 +15,7 @@ from steersman.runtime.result import Result
 from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from ipaddress import IPv4Network, IPv6Network
 
     from steersman.asynckit.clock import Clock
@@ -47,11 +47,12 @@ class KubernetesServiceController(Controller):
         self,
         context: ControllerContext,
         *,
-        desired: DesiredService,
+        desired: Callable[[], DesiredService],
         ranges: Sequence[IPv4Network | IPv6Network],
-        reconciler: EndpointReconciler,
+        reconciler: Callable[[], EndpointReconciler],
         interval_seconds: float = INTERVAL_SECONDS,
     ) -> None:
+        """``desired`` and ``reconciler`` are called for each reconcile, as the server's port may change."""
         backoff = ItemExponentialFailureRateLimiter(
             base_delay_seconds=_FIRST_RETRY_SECONDS, max_delay_seconds=INTERVAL_SECONDS
         )
@@ -75,8 +76,8 @@ class KubernetesServiceController(Controller):
 
     async def reconcile(self, key: str) -> Result | None:
         """Write the Service first, as its endpoints depend on it."""
-        await correct_service(self.client, self._desired, ranges=self._ranges, at_start=False)
-        await self._reconciler.reconcile(correct_ports=False)
+        await correct_service(self.client, self._desired(), ranges=self._ranges, at_start=False)
+        await self._reconciler().reconcile(correct_ports=False)
         return Result(requeue_after_seconds=self._interval_seconds)
 
 

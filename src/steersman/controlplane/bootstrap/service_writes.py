@@ -32,7 +32,10 @@ async def correct_service(
     if correction is None:
         return False
     if service is not None:
-        _log.warning("the Service kubernetes is corrected: %s", correction.why)
+        # A start with other options is no reason to warn.
+        _log.log(
+            logging.INFO if at_start else logging.WARNING, "the Service kubernetes is corrected: %s", correction.why
+        )
     if service is not None and not correction.replaces:
         await client.update(correction.tree)
         return True

@@ -36,6 +36,8 @@ class Kubelet(NamedTuple):
     address: KubeletAddress | None = None
     #: Report whether another controller manages a pod on its node; None: all pods are simulated.
     is_others: Callable[[Tree, Tree], bool] | None = None
+    #: Its server; None: it does not listen.
+    server: LazyKubeletServer | None = None
 
 
 class _InformerLookup:
@@ -89,7 +91,7 @@ class LazyKubeletServer:
 
     name: ClassVar[str] = "kubelet-api"
 
-    def __init__(self, sock: socket.socket, make: Callable[[], KubeletServer]) -> None:
+    def __init__(self, sock: socket.socket, make: Callable[[socket.socket], KubeletServer]) -> None:
         self._sock = sock
         self._make = make
         self._requested = asyncio.Event()
@@ -100,6 +102,23 @@ class LazyKubeletServer:
     def is_ready(self) -> bool:
         """True: the socket accepts connections from the start."""
         return True
+
+    @property
+    def port(self) -> int:
+        """Port on which it listens."""
+        port: int = self._sock.getsockname()[1]
+        return port
+
+    def listen_elsewhere(self) -> None:
+        """Listen on another free port, e.g. in a forked process. Raises ``RuntimeError`` after the first connection."""
+        if self._requested.is_set():
+            raise RuntimeError("the kubelet serves connections already")
+        loop = asyncio.get_running_loop()
+        is_running, host = loop.remove_reader(self._sock), self._sock.getsockname()[0]
+        self._sock.close()
+        self._sock = _listen(host, 0)
+        if is_running:
+            loop.add_reader(self._sock, self._requested.set)
 
     def stop(self) -> None:
         """End ``run``."""
@@ -117,7 +136,7 @@ class LazyKubeletServer:
         finally:
             loop.remove_reader(self._sock)
         if not self._stopped.is_set():
-            self._server = await asyncio.to_thread(self._make)
+            self._server = await asyncio.to_thread(self._make, self._sock)
         if self._server is None or self._stopped.is_set():
             self._sock.close()
         else:
@@ -210,20 +229,20 @@ def add_kubelet(
     if not options.serves_kubelet:
         return Kubelet(None, is_others)
     hosts.append(SimulatedHost(lookup.newest, lookup.node_of, clock=context.clock))
-    sock = _listen(options.kubelet_address, options.kubelet_port)
-    sock.setblocking(False)
     clock, dice = context.clock, context.dice
     component_page = component_pages(options, clock=clock)
 
-    def make() -> KubeletServer:
+    def make(sock: socket.socket) -> KubeletServer:
         return _make_server(sock, options, lookup, hosts, component_page=component_page, clock=clock, dice=dice)
 
-    manager.add(LazyKubeletServer(sock, make))
-    return Kubelet(KubeletAddress(options.kubelet_address, sock.getsockname()[1]), is_others)
+    server = manager.add(LazyKubeletServer(_listen(options.kubelet_address, options.kubelet_port), make))
+    return Kubelet(KubeletAddress(options.kubelet_address, server.port), is_others, server)
 
 
 def _listen(address: str, port: int) -> socket.socket:
     try:
-        return socket.create_server((address, port))
+        sock = socket.create_server((address, port))
     except OSError as error:
         raise ListenError.of(f"{address} port {port}", error) from error
+    sock.setblocking(False)
+    return sock

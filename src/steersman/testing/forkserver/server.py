@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     #: Runs in the child with the arguments and the descriptors of ``Start``; returns the exit code.
     Target = Callable[[dict[str, Any], Sequence[int]], int]
+    #: Runs with the same arguments in the server, before the fork. It must leave no thread.
+    Preparation = Callable[[dict[str, Any], Sequence[int]], None]
 
 _log = logging.getLogger(__name__)
 
@@ -66,9 +68,11 @@ class ForkServer:
         *,
         main: socket.socket,
         listener: socket.socket | None = None,
+        before_fork: Mapping[str, Preparation] | None = None,
     ) -> None:
-        """The server ends when the other end of ``main`` closes."""
+        """The server ends when the other end of ``main`` closes. ``before_fork``: work for each child of a target."""
         self._targets: Final = targets
+        self._before_fork: Final = before_fork or {}
         self._main: Final = main
         self._listener: Final = listener
         #: By descriptor; None before ``Start``.
@@ -162,7 +166,13 @@ class ForkServer:
             _reply(connection, Refused(f"unknown target {request.target!r}"))
             return
         try:
+            if request.target in self._before_fork:
+                self._before_fork[request.target](request.arguments, descriptors)
+                _check_threads()
             pid = os.fork()
+        except RuntimeError as error:
+            _reply(connection, Refused(str(error)))
+            return
         except OSError as error:
             _reply(connection, Refused(f"cannot fork: {error.strerror}"))
             return

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import os
 import socket
 import sys
 import tempfile
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -27,9 +29,10 @@ from steersman.testing.host.observing import ObservingCalls
 from steersman.testing.host.options import ClusterOptions
 from steersman.testing.host.prepared import prepare
 from steersman.testing.host.snapshots import ClusterSnapshot
+from steersman.testing.host.suspended import SuspendedCluster, SuspendedClusters
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
     from steersman.testing.forkserver.server import Target
     from steersman.testing.host.prepared import Prepared
@@ -42,16 +45,19 @@ def main(descriptor: int) -> None:
         rehearse(prepared, Path(directory))
         stop_workers()
         connection = socket.socket(fileno=descriptor)
-        targets: dict[str, Target] = {"cluster": partial(run_cluster, prepared=prepared), "command": run_command}
-        ForkServer(targets, main=connection).run()
+        suspended_clusters = SuspendedClusters(partial(SuspendedCluster, prepared=prepared))
+        clusters = ClusterTarget(prepared, suspended_clusters)
+        targets: dict[str, Target] = {"cluster": clusters.run, "command": run_command}
+        ForkServer(targets, main=connection, before_fork={"cluster": clusters.before_fork}).run()
+        suspended_clusters.close()
 
 
 def rehearse(prepared: Prepared, directory: Path) -> None:
     """Start and stop clusters, which imports what they need, and add their states to the snapshots."""
 
     async def state_of(options: ClusterOptions) -> ClusterSnapshot:
-        cluster = HostedCluster(options, prepared, directory, None)
-        await cluster.start()
+        cluster = HostedCluster(options, prepared)
+        await _start(cluster, directory)
         snapshot = cluster.snapshot()
         await cluster.stop()
         return snapshot
@@ -65,29 +71,72 @@ def rehearse(prepared: Prepared, directory: Path) -> None:
     logging.disable(logging.NOTSET)
 
 
-def run_cluster(arguments: dict[str, Any], descriptors: Sequence[int], *, prepared: Prepared) -> int:
-    """Run a cluster until a signal. Descriptors: log, listening socket for calls, and file of the snapshot if there is one."""
-    log, listener, *more = descriptors
-    for number in (1, 2):
-        os.dup2(log, number)
-    options = msgspec.convert(arguments["options"], ClusterOptions)
-    snapshot = None
-    if more:
-        with os.fdopen(more[0], "rb") as file:
-            file.seek(0)
-            snapshot = ClusterSnapshot.decode(file.read())
-    try:
-        cluster = HostedCluster(options, prepared, Path(arguments["directory"]), snapshot)
+class ClusterTarget:
+    """Target of the fork server: one cluster, until a signal.
+
+    Descriptors: log, listening socket for calls, and file of the snapshot if there is one.
+    """
+
+    def __init__(self, prepared: Prepared, suspended_clusters: SuspendedClusters) -> None:
+        self._prepared: Final = prepared
+        self._suspended_clusters: Final = suspended_clusters
+        #: Cluster that the next child continues; None: the child starts one.
+        self._suspended: SuspendedCluster | None = None
+
+    def before_fork(self, arguments: dict[str, Any], descriptors: Sequence[int]) -> None:
+        """Start the cluster here, unless an equal one is suspended."""
+        self._suspended = None
+        options, data = _options_of(arguments), _snapshot_of(descriptors)
+        if options.store != "memory":
+            return  # its file belongs to one process
+        key = msgspec.json.encode(options) + hashlib.sha256(data).digest()
+        snapshot = ClusterSnapshot.decode(data) if data else None
+        with suppress(Exception):  # the child starts it as well, and reports the error
+            self._suspended = self._suspended_clusters.get(key, options, snapshot)
+
+    def run(self, arguments: dict[str, Any], descriptors: Sequence[int]) -> int:
+        """Run in the child."""
+        log, listener, *_ = descriptors
+        for number in (1, 2):
+            os.dup2(log, number)
+        directory, calls = Path(arguments["directory"]), socket.socket(fileno=os.dup(listener))
         limit_collections()
-        asyncio.run(_serve(cluster, socket.socket(fileno=os.dup(listener))))
-    except (ClusterError, OptionError) as error:
-        sys.stderr.write(f"{error}\n")  # without a traceback: an option of the user is wrong
-        return 1
-    return 0
+        try:
+            if self._suspended is not None:
+                os.write(log, self._suspended.log)
+                cluster = self._suspended.cluster
+                self._suspended.run(_serve(cluster, cluster.continue_forked(directory), calls))
+            else:
+                data = _snapshot_of(descriptors)
+                snapshot = ClusterSnapshot.decode(data) if data else None
+                cluster = HostedCluster(_options_of(arguments), self._prepared, snapshot)
+                asyncio.run(_serve(cluster, _start(cluster, directory), calls))
+        except (ClusterError, OptionError) as error:
+            sys.stderr.write(f"{error}\n")  # without a traceback: an option of the user is wrong
+            return 1
+        return 0
 
 
-async def _serve(cluster: HostedCluster, listener: socket.socket) -> None:
+def _options_of(arguments: dict[str, Any]) -> ClusterOptions:
+    return msgspec.convert(arguments["options"], ClusterOptions)
+
+
+def _snapshot_of(descriptors: Sequence[int]) -> bytes:
+    """Return the snapshot of a start; empty: there is none."""
+    if len(descriptors) < 3:
+        return b""
+    file = descriptors[2]
+    return os.pread(file, os.fstat(file).st_size, 0)
+
+
+async def _start(cluster: HostedCluster, directory: Path) -> None:
+    cluster.bind(directory)
     await cluster.start()
+    await cluster.serve()
+
+
+async def _serve(cluster: HostedCluster, start: Coroutine[Any, Any, None], listener: socket.socket) -> None:
+    await start
     server = CallServer({**Calls(cluster).methods(), **ObservingCalls(cluster).methods()})
     await server.start(listener)
     await asyncio.Event().wait()

@@ -9,13 +9,13 @@ import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apiserver.request import UserInfo
 from steersman.apiserver.server.http1.serving import Serving, listen
 from steersman.asynckit.clock import RealClock
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controllers.registry import find, is_enabled
 from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo
 from steersman.controlplane.bootstrap.public_address import PublicEndpoint
-from steersman.controlplane.files import write_private
 from steersman.controlplane.kubeconfig import Access, write_kubeconfig
 from steersman.controlplane.options import APIServerOptions
 from steersman.controlplane.resources import HEARTBEAT_PREFIXES
@@ -33,28 +33,28 @@ if TYPE_CHECKING:
     from steersman.testing.host.prepared import Prepared
 
 _HOST: Final = "127.0.0.1"
+_ADMIN: Final = UserInfo("admin", ("system:masters",), uid="admin-uid")
 _ACCOUNT_CONTROLLER: Final = "serviceaccount-controller"
 
 
 class HostedCluster:
-    """One cluster, started once."""
+    """One cluster: ``bind``, ``start``, ``serve``; or ``start``, a fork, and ``continue_forked``."""
 
-    def __init__(
-        self, options: ClusterOptions, prepared: Prepared, directory: Path, snapshot: ClusterSnapshot | None
-    ) -> None:
+    def __init__(self, options: ClusterOptions, prepared: Prepared, snapshot: ClusterSnapshot | None = None) -> None:
         """Without a snapshot it starts as a new cluster."""
         self._options: Final = options
         self._prepared: Final = prepared
-        self._directory: Final = directory
         self._given: Final = snapshot
-        self._socket = listen(_HOST, 0)
+        self._directory: Path
+        self._socket: socket.socket
         self._serving: Serving | None = None
         self._first: ClusterSnapshot | None = None
         #: CPU time of this process until the cluster was ready.
         self.start_cpu_seconds = 0.0
-        self.token: Final = secrets.token_hex(24)
-        self.port: Final[int] = self._socket.getsockname()[1]
-        self.kubeconfig: Final = directory / "kubeconfig"
+        #: Its own since ``bind``.
+        self.port = APIServerOptions().secure_port
+        #: Bearer token of a user in ``system:masters``, since ``bind``.
+        self.token = ""
         self.embedded: EmbeddedCluster
 
     @property
@@ -67,12 +67,36 @@ class HostedCluster:
     @property
     def url(self) -> str:
         """URL of the API server."""
-        return f"https://{_HOST}:{self.port}"
+        return f"https://{self._authority}"
+
+    @property
+    def _authority(self) -> str:
+        return f"{_HOST}:{self.port}"
+
+    @property
+    def _public_endpoint(self) -> PublicEndpoint | None:
+        """Endpoint to publish; None: there is no suitable address."""
+        address = self._prepared.public_address
+        return PublicEndpoint(address, self.port) if address else None
 
     @property
     def ca(self) -> Path:
         """CA certificate file of the server."""
         return self._prepared.shared.pki.ca.certificate
+
+    @property
+    def kubeconfig(self) -> Path:
+        """Kubeconfig of the administrator."""
+        return self._directory / "kubeconfig"
+
+    def bind(self, directory: Path) -> None:
+        """Take a port, and write files into ``directory``."""
+        self._directory = directory
+        self._socket = listen(_HOST, 0)
+        self.port = self._socket.getsockname()[1]
+        self.token = secrets.token_hex(24)
+        admin = self._prepared.shared.pki.admin
+        write_kubeconfig(self.kubeconfig, Access("steersman", self.url, self.ca, admin))
 
     async def start(self) -> None:
         """Start it; a node is Ready then, if there is to be one."""
@@ -81,8 +105,6 @@ class HostedCluster:
         clock: VirtualClock | SteadyClock = SteadyClock(quiet_seconds=quiet_seconds)
         if self._options.clock == "virtual":
             clock = VirtualClock(EPOCH if snapshot is None else snapshot.now, quiet_seconds=quiet_seconds)
-        pki = self._prepared.shared.pki
-        write_kubeconfig(self.kubeconfig, Access("steersman", self.url, self.ca, pki.admin))
         self.embedded = EmbeddedCluster(
             nodes=self._nodes(),
             controllers=self._options.controllers,
@@ -98,6 +120,15 @@ class HostedCluster:
         )
         await self.embedded.start()
         self._first = snapshot
+
+    async def continue_forked(self, directory: Path) -> None:
+        """Continue in a forked process what was started before the fork, and serve."""
+        self.bind(directory)
+        await self.embedded.continue_forked(self._public_endpoint, self._server_options())
+        await self.serve()
+
+    async def serve(self) -> None:
+        """Serve on the port."""
         await self._serve()
         self.start_cpu_seconds = time.process_time()
 
@@ -105,6 +136,11 @@ class HostedCluster:
         """Stop everything in an orderly way. A child process need not: its end stops everything."""
         if self._serving is not None:
             await self._serving.stop(grace_seconds=0)
+        await self.embedded.stop()
+
+    async def end(self) -> None:
+        """End it at once, with nothing left on the event loop."""
+        await self.embedded.crash()
         await self.embedded.stop()
 
     def _first_snapshot(self) -> ClusterSnapshot | None:
@@ -134,15 +170,12 @@ class HostedCluster:
         return store
 
     def _server_options(self) -> APIServerOptions:
-        tokens = self._directory / "tokens.csv"
-        write_private(tokens, f'{self.token},admin,admin-uid,"system:masters"\n'.encode())
         key = self._prepared.shared.account_key
         return APIServerOptions(
             ephemeral=True,
             # In virtual time requests take no time, so there is nothing to be fair about.
             enable_priority_and_fairness=self._options.clock == "real",
             secure_port=self.port,
-            token_auth_file=tokens,
             service_account_signing_key_file=key,
             service_account_key_file=(key,),
         )
@@ -172,10 +205,8 @@ class HostedCluster:
         core.aggregator.identity = (pki.front_proxy_client.certificate, pki.front_proxy_client.key)
         core.certificate_authorities.clients = prepared.client_authorities
         core.certificate_authorities.front_proxies = prepared.front_proxy_authorities
-        core.address = f"{_HOST}:{self.port}"
         if core.bootstrap is not None:
-            address = prepared.public_address
-            core.bootstrap.public_endpoint = PublicEndpoint(address, self.port) if address else None
+            core.bootstrap.public_endpoint = self._public_endpoint
             options = APIServerOptions()
             core.bootstrap.authentication = AuthenticationInfo(
                 client_ca=pki.ca.certificate.read_text(),
@@ -188,6 +219,9 @@ class HostedCluster:
             )
 
     async def _serve(self) -> None:
+        core = self.embedded.core
+        core.address = self._authority
+        core.static_tokens.add(self.token, _ADMIN)
         # Timeouts of connections are real: their clients are. A Date header of virtual time would be a timer every second.
         app = self.embedded.app
         self._serving = Serving(app, clock=RealClock(), on_connect=app.note_outside_activity)

@@ -18,6 +18,15 @@ def test_equal_dice_generate_equal_identities():
     assert Identities(random.Random(1)).uid() == Identities(random.Random(1)).uid()
 
 
+def test_draw_again_drops_the_digits_of_the_next_uids():
+    dice = random.Random(1)
+    identities, same = Identities(dice), Identities(random.Random(1))
+    assert identities.uid() == same.uid()
+    dice.seed(2)
+    identities.draw_again()
+    assert identities.uid() == Identities(random.Random(2)).uid() != same.uid()
+
+
 def test_generated_name_is_drawn_again_while_it_exists():
     requests: list[str] = []
 

@@ -11,6 +11,7 @@ from steersman.client.errors import RequestFailed
 from steersman.controlplane.bootstrap import loops
 from steersman.controlplane.bootstrap.authentication_config import CONFIG_MAPS, NAME, AuthenticationInfo
 from steersman.controlplane.bootstrap.errors import BootstrapError
+from steersman.controlplane.bootstrap.identity import LEASES
 from steersman.controlplane.bootstrap.public_address import PublicEndpoint
 from steersman.controlplane.core import ServerCore
 from steersman.controlplane.options import APIServerOptions
@@ -122,6 +123,24 @@ async def test_authentication_config_map_is_created_and_recreated(store, clock):
     assert await core.bootstrap.client.get(CONFIG_MAPS, NAME, namespace="kube-system")
     await core.run_pre_shutdown_hooks()
     await core.close()
+
+
+async def test_moved_endpoint_is_published_in_place_of_the_first_and_repaired(store, clock):
+    async with server(store, clock) as one:
+        bootstrap = one.core.bootstrap
+        await bootstrap.move_endpoint(PublicEndpoint(FIRST, 7443))
+        await bootstrap.client.delete(tree("v1", "Service"), "kubernetes", namespace="default")
+        await pass_seconds(clock, 1)
+        service = await bootstrap.client.get(tree("v1", "Service"), "kubernetes", namespace="default")
+        assert service["spec"]["ports"][0]["targetPort"] == 7443
+        endpoints = await bootstrap.client.get(ENDPOINTS, "kubernetes", namespace="default")
+        assert endpoints["subsets"] == [
+            {"addresses": [{"ip": FIRST}], "ports": [{"name": "https", "port": 7443, "protocol": "TCP"}]}
+        ]
+        assert await published(one) == [FIRST]
+        await pass_seconds(clock, 11)  # a renewal
+        lease = await bootstrap.client.get(LEASES, bootstrap.identity.id, namespace="kube-system")
+        assert lease["metadata"]["annotations"]["kubernetes.io/peer-advertise-address"] == f"{FIRST}:7443"
 
 
 async def test_server_without_address_publishes_no_endpoint(store, clock):

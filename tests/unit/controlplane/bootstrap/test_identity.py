@@ -21,7 +21,7 @@ def test_identity_of_each_run_has_its_own_holder():
 
 
 def processed(lease, *, peer_address=""):
-    Identity("host", holder_suffix="1", peer_address=peer_address).process_lease(lease)
+    Identity("host", holder_suffix="1", peer_address=lambda: peer_address).process_lease(lease)
     return lease
 
 

@@ -1,0 +1,155 @@
+"""Clusters that run up to a fork: each child process of the fork server continues one as a copy.
+
+A cluster that is started before the fork costs a child neither the start nor copies of most pages that a start writes to.
+The copies differ in ports, names and UIDs of new objects; what the start created is equal in all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import selectors
+import socket
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.workers import stop_workers
+from steersman.asynckit.clock import RealClock
+from steersman.testing.host.cluster import HostedCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from steersman.testing.host.options import ClusterOptions
+    from steersman.testing.host.prepared import Prepared
+    from steersman.testing.host.snapshots import ClusterSnapshot
+
+#: Age after which a cluster in real time is started again: a copy must not be older than a heartbeat of its node.
+REAL_TIME_SECONDS: Final = 5.0
+#: Clusters at a time.
+CLUSTERS_MAX: Final = 3
+_CLOCK: Final = RealClock()
+#: Descriptors of output and error output.
+_OUTPUTS: Final = (1, 2)
+
+
+class ForkableEventLoop(asyncio.SelectorEventLoop):
+    """Event loop that stops before a fork and continues in the child."""
+
+    _default_executor: Any
+    _ssock: socket.socket
+    _csock: socket.socket
+
+    def __init__(self) -> None:
+        """Create the loop with a selector that is no descriptor, which processes would share."""
+        super().__init__(selectors.PollSelector())
+
+    def end_threads(self) -> None:
+        """Wait for the end of all threads of the default executor; the next call that needs one has another executor."""
+        executor, self._default_executor = self._default_executor, None
+        if executor is not None:
+            executor.shutdown(wait=True)
+
+    def separate(self) -> None:
+        """Replace, in the child, the pair of sockets by which threads wake the loop."""
+        for own, fresh in zip((self._ssock, self._csock), socket.socketpair(), strict=True):
+            fresh.setblocking(False)
+            os.dup2(fresh.fileno(), own.fileno(), inheritable=False)
+            fresh.close()
+
+
+class SuspendedCluster:
+    """Cluster whose event loop stands still, in the process that started it and until a child continues it."""
+
+    def __init__(self, options: ClusterOptions, snapshot: ClusterSnapshot | None, *, prepared: Prepared) -> None:
+        """Start it. Raises what a start raises."""
+        self.cluster: Final = HostedCluster(options, prepared, snapshot)
+        self._loop: Final = ForkableEventLoop()
+        self._started: Final = _CLOCK.monotonic()
+        self._is_timeless: Final = options.clock == "virtual"
+        try:
+            #: What the start logged.
+            self.log: Final = _output_of(lambda: self._loop.run_until_complete(self.cluster.start()))
+        except BaseException:
+            self._close_loop()
+            raise
+        self._end_threads()
+
+    @property
+    def is_fresh(self) -> bool:
+        """Report whether a copy can pass for a cluster that starts now."""
+        return self._is_timeless or _CLOCK.monotonic() - self._started < REAL_TIME_SECONDS
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Continue in a forked process until ``work`` ends."""
+        self._loop.separate()
+        self._loop.run_until_complete(work)
+
+    def close(self) -> None:
+        """End it where it was started."""
+        _output_of(
+            lambda: self._loop.run_until_complete(self._end())
+        )  # no client uses it: its warnings concern no test
+        self._close_loop()
+        gc.collect()  # it is full of cycles, and would be a part of each child
+
+    async def _end(self) -> None:
+        await self.cluster.end()
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _close_loop(self) -> None:
+        self._end_threads()
+        self._loop.close()
+
+    def _end_threads(self) -> None:
+        self._loop.end_threads()
+        stop_workers()
+
+
+class SuspendedClusters:
+    """Suspended clusters by the starts that they stand for; those used last."""
+
+    def __init__(self, start: Callable[[ClusterOptions, ClusterSnapshot | None], SuspendedCluster]) -> None:
+        self._start: Final = start
+        #: Least recently used first.
+        self._clusters: Final[dict[bytes, SuspendedCluster]] = {}
+
+    def get(self, key: bytes, options: ClusterOptions, snapshot: ClusterSnapshot | None) -> SuspendedCluster:
+        """Return the cluster of equal starts, which is started if there is no fresh one. Raises what a start raises."""
+        cluster = self._clusters.pop(key, None)
+        if cluster is not None and not cluster.is_fresh:
+            cluster.close()
+            cluster = None
+        if cluster is None:
+            while len(self._clusters) >= CLUSTERS_MAX:
+                self._clusters.pop(next(iter(self._clusters))).close()
+            cluster = self._start(options, snapshot)
+        self._clusters[key] = cluster
+        return cluster
+
+    def close(self) -> None:
+        """End all."""
+        while self._clusters:
+            self._clusters.popitem()[1].close()
+
+
+def _output_of(work: Callable[[], object]) -> bytes:
+    """Call ``work``; return what the process writes to its output and error output meanwhile. Raises what ``work`` raises."""
+    own = [os.dup(number) for number in _OUTPUTS]
+    with os.fdopen(os.memfd_create("output"), "rb") as file:
+        for number in _OUTPUTS:
+            os.dup2(file.fileno(), number)
+        try:
+            work()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            for number, saved in zip(_OUTPUTS, own, strict=True):
+                os.dup2(saved, number)
+                os.close(saved)
+        file.seek(0)
+        return file.read()
