@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from steersman.apiserver.server.loopback import Answer, Exchange, Loopback
 from steersman.asynckit.clock import RealClock
@@ -12,6 +12,7 @@ from steersman.controlplane.core import ServerCore
 from steersman.controlplane.option_checks import check_options
 from steersman.controlplane.options import APIServerOptions
 from steersman.storage.memory import MemoryStore
+from steersman.testing.bootstrap_snapshots import BootstrapSnapshots
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_snapshots: Final = BootstrapSnapshots()
+
 
 class InProcessAPIServer:
     """API server that runs inside ``async with``. Requests pass the whole filter chain as the server's own user.
 
-    That user is in ``system:masters``.
+    That user is in ``system:masters``. Without a ``store`` and the bootstrap controller it begins with a copy of the objects
+    that an earlier server of this process, with equal options, created at its start.
     """
 
     def __init__(
@@ -40,7 +44,11 @@ class InProcessAPIServer:
         """``with_bootstrap_controller``: also run the server's loops (Service ``kubernetes``, repairs, elections …)."""
         self._clock = clock or RealClock()
         self.options = options or APIServerOptions(ephemeral=True)
-        self.store = store or MemoryStore(clock=self._clock)
+        #: Set if there are no objects yet.
+        self._new_store: MemoryStore | None = None
+        if store is None:
+            store = self._new_store = MemoryStore(clock=self._clock)
+        self.store = store
         self._with_bootstrap_controller = with_bootstrap_controller
         self.core: ServerCore
 
@@ -56,11 +64,22 @@ class InProcessAPIServer:
         if self.core.bootstrap is not None and (address := self.options.advertise_address):
             self.core.bootstrap.public_endpoint = PublicEndpoint(address, self.options.secure_port)
         try:
-            await self.core.start()
+            await self._start()
         except BaseException:
             await self.core.close()
             raise
         return self
+
+    async def _start(self) -> None:
+        store, now = self._new_store, self._clock.now()
+        if store is None or self._with_bootstrap_controller:
+            await self.core.start()
+        elif (dump := _snapshots.get(self.options, now=now)) is not None:
+            store.load(dump)
+            await self.core.start()
+        else:
+            await self.core.start()
+            _snapshots.add(self.options, store.dump(), now=now)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -7,6 +7,7 @@ import socket
 import threading
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 from cryptography.x509 import load_pem_x509_certificate
 
@@ -165,6 +166,18 @@ def test_moved_snapshot_has_moved_timestamps_and_nothing_else():
         b'{"a":"2026-01-02T00:00:06Z","b":"2026-01-02T00:00:04.123456Z","c":"2026-01-01","d":"v2026"}'
     ]
     assert moved.now == NOW + timedelta(days=1, seconds=5)
+
+
+def test_snapshot_with_other_uids_replaces_them_in_references_too():
+    uid, other = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2))
+    text = '{"uid":"%s","name":"%s"}'
+    state = snapshot(a=(text % (uid, uid)).encode(), b=(text % (uid, other)).encode(), c=(text % (other, "")).encode())
+    [[own, name], [reference, _], [further, _]] = [
+        list(msgspec.json.decode(value).values()) for value in values_of(state.with_other_uids())
+    ]
+    assert name == uid
+    assert reference == own
+    assert len({own, further, uid, other}) == 4
 
 
 def test_snapshot_for_another_port_changes_the_service_kubernetes_only():

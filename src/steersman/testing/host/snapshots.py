@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Self
+from uuid import uuid4
 
 import msgspec
 
@@ -24,6 +25,7 @@ _KUBERNETES_SERVICE: Final = frozenset(
 _MASTER_LEASES: Final = "/registry/masterleases/"
 #: The port of the Service itself is 443.
 _PORT: Final = re.compile(rb'"(targetPort|port)":(?!443\b)\d+')
+_UID: Final = re.compile(rb'"uid":"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"')
 _TIME: Final = re.compile(rb'"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?Z"')
 
 
@@ -57,6 +59,19 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
 
         rows = [msgspec.structs.replace(row, value=_TIME.sub(move, row.value)) for row in self.dump.rows]
         return ClusterSnapshot(msgspec.structs.replace(self.dump, rows=rows), self.now + by)
+
+    def with_other_uids(self) -> ClusterSnapshot:
+        """Return the snapshot with another UID for each object, also where others refer to it."""
+        uids: dict[bytes, bytes] = {}
+
+        def other(match: re.Match[bytes]) -> bytes:
+            uid = match[1]
+            if uid not in uids:
+                uids[uid] = str(uuid4()).encode()
+            return b'"uid":"' + uids[uid] + b'"'
+
+        rows = [msgspec.structs.replace(row, value=_UID.sub(other, row.value)) for row in self.dump.rows]
+        return ClusterSnapshot(msgspec.structs.replace(self.dump, rows=rows), self.now)
 
     def with_port(self, port: int) -> ClusterSnapshot:
         """Return the snapshot for an API server with that port, as the Service ``kubernetes`` and its endpoints name it.

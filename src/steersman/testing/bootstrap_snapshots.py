@@ -1,0 +1,39 @@
+"""Snapshots of what new API servers have created when they are ready, so that the next one in the process need not.
+
+A start without objects sends some 290 requests; with them it finds nothing to do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.testing.host.snapshots import ClusterSnapshot
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from steersman.controlplane.options import APIServerOptions
+    from steersman.storage.dump import StoreDump
+
+#: Snapshots of so many different options.
+SNAPSHOTS_MAX: Final = 16
+
+
+class BootstrapSnapshots:
+    """Snapshots by the options of the server."""
+
+    def __init__(self) -> None:
+        #: By the text of the options, oldest first.
+        self._snapshots: Final[dict[str, ClusterSnapshot]] = {}
+
+    def get(self, options: APIServerOptions, *, now: datetime) -> StoreDump | None:
+        """Return the objects as if they were created ``now``, with UIDs of their own; None: there is no snapshot."""
+        snapshot = self._snapshots.get(repr(options))
+        return None if snapshot is None else snapshot.moved(now - snapshot.now).with_other_uids().dump
+
+    def add(self, options: APIServerOptions, dump: StoreDump, *, now: datetime) -> None:
+        """Add the objects that a server created ``now``."""
+        if len(self._snapshots) >= SNAPSHOTS_MAX:
+            del self._snapshots[next(iter(self._snapshots))]
+        # Timestamps of objects have no fractions.
+        self._snapshots[repr(options)] = ClusterSnapshot(dump, now.replace(microsecond=0))
