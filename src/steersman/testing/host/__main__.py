@@ -29,7 +29,7 @@ from steersman.testing.host.observing import ObservingCalls
 from steersman.testing.host.options import ClusterOptions
 from steersman.testing.host.prepared import prepare
 from steersman.testing.host.snapshots import ClusterSnapshot
-from steersman.testing.host.suspended import SuspendedCluster, SuspendedClusters
+from steersman.testing.host.suspended import OUTPUTS, SuspendedCluster, SuspendedClusters
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
@@ -86,18 +86,16 @@ class ClusterTarget:
     def before_fork(self, arguments: dict[str, Any], descriptors: Sequence[int]) -> None:
         """Start the cluster here, unless an equal one is suspended."""
         self._suspended = None
-        options, data = _options_of(arguments), _snapshot_of(descriptors)
-        if options.store != "memory":
-            return  # its file belongs to one process
-        key = msgspec.json.encode(options) + hashlib.sha256(data).digest()
-        snapshot = ClusterSnapshot.decode(data) if data else None
-        with suppress(Exception):  # the child starts it as well, and reports the error
-            self._suspended = self._suspended_clusters.get(key, options, snapshot)
+        with suppress(Exception):  # the child does the same, and reports the error
+            options, data = _options_of(arguments), _data_of(descriptors)
+            if options.store == "memory":  # a file would belong to one process
+                key = msgspec.json.encode(options) + hashlib.sha256(data).digest()
+                self._suspended = self._suspended_clusters.get(key, options, _snapshot_of(data))
 
     def run(self, arguments: dict[str, Any], descriptors: Sequence[int]) -> int:
         """Run in the child."""
         log, listener, *_ = descriptors
-        for number in (1, 2):
+        for number in OUTPUTS:
             os.dup2(log, number)
         directory, calls = Path(arguments["directory"]), socket.socket(fileno=os.dup(listener))
         limit_collections()
@@ -107,8 +105,7 @@ class ClusterTarget:
                 cluster = self._suspended.cluster
                 self._suspended.run(_serve(cluster, cluster.continue_forked(directory), calls))
             else:
-                data = _snapshot_of(descriptors)
-                snapshot = ClusterSnapshot.decode(data) if data else None
+                snapshot = _snapshot_of(_data_of(descriptors))
                 cluster = HostedCluster(_options_of(arguments), self._prepared, snapshot)
                 asyncio.run(_serve(cluster, _start(cluster, directory), calls))
         except (ClusterError, OptionError) as error:
@@ -121,12 +118,16 @@ def _options_of(arguments: dict[str, Any]) -> ClusterOptions:
     return msgspec.convert(arguments["options"], ClusterOptions)
 
 
-def _snapshot_of(descriptors: Sequence[int]) -> bytes:
-    """Return the snapshot of a start; empty: there is none."""
+def _data_of(descriptors: Sequence[int]) -> bytes:
+    """Return the encoded snapshot of a start; empty: there is none."""
     if len(descriptors) < 3:
         return b""
     file = descriptors[2]
     return os.pread(file, os.fstat(file).st_size, 0)
+
+
+def _snapshot_of(data: bytes) -> ClusterSnapshot | None:
+    return ClusterSnapshot.decode(data) if data else None
 
 
 async def _start(cluster: HostedCluster, directory: Path) -> None:

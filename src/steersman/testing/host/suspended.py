@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 REAL_TIME_SECONDS: Final = 5.0
 #: Clusters at a time.
 CLUSTERS_MAX: Final = 3
-_CLOCK: Final = RealClock()
 #: Descriptors of output and error output.
-_OUTPUTS: Final = (1, 2)
+OUTPUTS: Final = (1, 2)
+_CLOCK: Final = RealClock()
 
 
 class ForkableEventLoop(asyncio.SelectorEventLoop):
@@ -88,20 +88,13 @@ class SuspendedCluster:
 
     def close(self) -> None:
         """End it where it was started."""
-        _output_of(
-            lambda: self._loop.run_until_complete(self._end())
-        )  # no client uses it: its warnings concern no test
+        # No client uses it, so its warnings concern no test.
+        _output_of(lambda: self._loop.run_until_complete(self.cluster.end()))
         self._close_loop()
         gc.collect()  # it is full of cycles, and would be a part of each child
 
-    async def _end(self) -> None:
-        await self.cluster.end()
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
     def _close_loop(self) -> None:
+        self._loop.run_until_complete(_cancel_all_others())
         self._end_threads()
         self._loop.close()
 
@@ -137,18 +130,25 @@ class SuspendedClusters:
             self._clusters.popitem()[1].close()
 
 
+async def _cancel_all_others() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
 def _output_of(work: Callable[[], object]) -> bytes:
     """Call ``work``; return what the process writes to its output and error output meanwhile. Raises what ``work`` raises."""
-    own = [os.dup(number) for number in _OUTPUTS]
+    own = [os.dup(number) for number in OUTPUTS]
     with os.fdopen(os.memfd_create("output"), "rb") as file:
-        for number in _OUTPUTS:
+        for number in OUTPUTS:
             os.dup2(file.fileno(), number)
         try:
             work()
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
-            for number, saved in zip(_OUTPUTS, own, strict=True):
+            for number, saved in zip(OUTPUTS, own, strict=True):
                 os.dup2(saved, number)
                 os.close(saved)
         file.seek(0)
