@@ -185,7 +185,7 @@ class EmbeddedCluster:
         if isinstance(self.clock, VirtualClock):
             self.clock.use(self._waits.settle_instant)
             self.clock.skip_quiet_stretches(
-                lambda: self.observation.history.total, may_skip=lambda: not self.app.needs_heartbeats
+                lambda: self.observation.history.total_news, may_skip=lambda: not self.app.needs_heartbeats
             )
 
     def _use_executor(self, idle: IdleDetector) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from steersman.asynckit.clock import Clock
-    from steersman.storage.store import Batch, Store, StoreError, Subscription
+    from steersman.storage.store import Batch, Event, Store, StoreError, Subscription
     from steersman.testing.trace import RequestRecord
 
 #: Bounds of the history of all objects: versions, and bytes of their values.
@@ -22,6 +23,9 @@ _WRITES_MAX: Final = VERSIONS_MAX
 _PREFIX: Final = "/registry/"
 #: Heartbeats, which are not part of the history.
 UNRECORDED_PREFIXES: Final = ("/registry/leases/", "/registry/masterleases/")
+_NODES: Final = "/registry/minions/"
+#: Fields that a status report of a node without news changes.
+_REPORT_TIMES: Final = re.compile(rb'"(lastHeartbeatTime|time)":"[^"]*"')
 #: Fields that change with every write.
 _UNSHOWN: Final = (("metadata", "resourceVersion"), ("metadata", "managedFields"))
 _VALUE_LENGTH_MAX: Final = 80
@@ -75,6 +79,8 @@ class ObjectHistory:
         self._subscription: Subscription | None = None
         #: Number of all changes so far, without heartbeats.
         self.total = 0
+        #: Those of them that are more than a node's report of an unchanged status.
+        self.total_news = 0
         #: Called with each change.
         self.on_change: Callable[[Change], None] = _ignore
 
@@ -108,12 +114,19 @@ class ObjectHistory:
                 continue
             change = Change(event.key, event.mod_revision, event.value, now)
             self.total += 1
+            self.total_news += not self._is_report_without_news(event)
             self._changes.append(change)
             self._by_key.setdefault(event.key, deque()).append(change)
             self._bytes += len(event.value or b"")
             self.on_change(change)
         while len(self._changes) > VERSIONS_MAX or self._bytes > BYTES_MAX:
             self._drop_oldest()
+
+    def _is_report_without_news(self, event: Event) -> bool:
+        latest = self._by_key.get(event.key) if event.key.startswith(_NODES) else None
+        if not latest or latest[-1].value is None or event.value is None:
+            return False
+        return _REPORT_TIMES.sub(b"", latest[-1].value) == _REPORT_TIMES.sub(b"", event.value)
 
     def _drop_oldest(self) -> None:
         oldest = self._changes.popleft()

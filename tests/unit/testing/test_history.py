@@ -42,6 +42,21 @@ async def test_heartbeats_are_not_recorded():
     assert objects.total == 0
 
 
+async def test_reports_of_an_unchanged_node_status_are_recorded_and_no_news():
+    def node(heartbeat, ready="True"):
+        condition = {"type": "Ready", "status": ready, "lastHeartbeatTime": heartbeat}
+        metadata = {"name": "n", "managedFields": [{"manager": "kubelet", "time": heartbeat}]}
+        return msgspec.json.encode({"metadata": metadata, "status": {"conditions": [condition]}})
+
+    store, objects = await followed()
+    seen = []
+    for stored in (node("00:00"), node("05:00"), node("10:00", ready="False"), node("15:00", ready="False")):
+        await store.txn([Put("/registry/minions/n", stored)])
+        seen.append((objects.total, objects.total_news))
+    await store.txn([Delete("/registry/minions/n")])
+    assert [*seen, (objects.total, objects.total_news)] == [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3)]
+
+
 async def test_history_is_bounded_and_drops_the_oldest(monkeypatch):
     monkeypatch.setattr(history, "VERSIONS_MAX", 2)
     store, objects = await followed()
