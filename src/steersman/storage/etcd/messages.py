@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from steersman.apimachinery.protowire import boolean, integer, length_delimited
+from steersman.storage.store import Unavailable
 
 #: ``Compare.EQUAL`` is 0; ``Compare.MOD`` and ``Compare.VERSION`` are targets.
 _TARGET_VERSION: Final = 0
@@ -22,11 +23,9 @@ ALL_KEYS: Final = (b"\0", b"\0")
 _VARINT_BITS_MAX: Final = 70
 _UINT64_MAX: Final = (1 << 64) - 1
 
-Fields = list[tuple[int, "int | bytes"]]
 
-
-class MalformedMessageError(ValueError):
-    """Bytes that are no protobuf message."""
+class MalformedMessageError(Unavailable):
+    """Bytes of etcd that are no protobuf message, or one with fields of other types."""
 
 
 def read_fields(data: bytes) -> list[tuple[int, int | bytes]]:

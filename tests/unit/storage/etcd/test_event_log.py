@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import asyncio
+
+import pytest
+
 from steersman.asynckit.clock import FakeClock
 from steersman.storage.dispatch import Dispatcher, Watcher
 from steersman.storage.etcd.client import Client
@@ -69,3 +73,34 @@ def test_answer_to_a_request_from_before_a_restart_is_not_compared():
     for _ in range(2):
         log.compare(Header(1, 1, 8), position)
     assert log.restarts == 1
+
+
+class MalformedStream:
+    """Stream of one message that is no ``WatchResponse``."""
+
+    async def read(self):
+        return b"\xff"
+
+    def cancel(self):
+        pass
+
+
+@pytest.mark.interpreted
+async def test_malformed_message_ends_the_stream_and_not_the_log(monkeypatch):
+    clock, opened = FakeClock(), asyncio.Queue()
+
+    async def open_watch(member, request):
+        opened.put_nowait(member)
+        return MalformedStream()
+
+    client = Client(Members(["http://127.0.0.1:1"], tls=MemberTLS(), clock=clock), clock=clock)
+    monkeypatch.setattr(client, "open_watch", open_watch)
+    log = EventLog(client, KEYS, Dispatcher(), clock=clock, on_foreign=lambda *_: None)
+    log.start_at(Header(1, 1, 10))
+    running = asyncio.create_task(log.run())
+    await opened.get()
+    await clock.advance(1)
+    assert not running.done()
+    await opened.get()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
