@@ -15,7 +15,7 @@ from steersman.apimachinery import json_syntax
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.json_parts import PARTS_BYTES, decode_in_parts
 from steersman.apimachinery.json_values import NumberText, Pairs
-from steersman.apimachinery.workmeter import spend_bytes
+from steersman.apimachinery.workmeter import charged, spend_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -32,6 +32,7 @@ _encode_fast: Final = msgspec.json.Encoder().encode
 #: Up to this size a malformed body is scanned again to report the error, at about 2 MB a second.
 _EXPLAINED_BYTES: Final = 256 * 1024
 
+_UNITS_PER_KEY: Final = 2
 _CONTAINERS: Final = (dict, list)
 
 
@@ -128,7 +129,7 @@ def _out_of_range(text: str) -> DecodeError:
 
 
 def _whole_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {_whole_text(key): _whole_value(value) for key, value in pairs}
+    return {_whole_text(key): _whole_value(value) for key, value in charged(pairs, _UNITS_PER_KEY)}
 
 
 def _whole_value(value: Any) -> Any:
@@ -190,7 +191,7 @@ def _collect_strict(node: Any, path: str, unknown: Collection[str], messages: di
     """
     if isinstance(node, Pairs):
         seen: set[str] = set()
-        for key, value in node:
+        for key, value in charged(node, _UNITS_PER_KEY):
             below = f"{path}.{key}" if path else key
             if below in unknown:
                 messages[below] = True
@@ -200,7 +201,7 @@ def _collect_strict(node: Any, path: str, unknown: Collection[str], messages: di
             seen.add(key)
             _collect_strict(value, below, unknown, messages)
     elif isinstance(node, list):
-        for position, item in enumerate(node):
+        for position, item in enumerate(charged(node, _UNITS_PER_KEY)):
             _collect_strict(item, f"{path}[{position}]", unknown, messages)
 
 

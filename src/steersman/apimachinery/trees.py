@@ -36,8 +36,8 @@ def _copy_packed(tree: Any, depth: int) -> Any:
         copy = None if is_large else _unpack(packed)
     except (OverflowError, TypeError, ValueError):  # integers beyond 64 bits, numbers that keep their text
         return _copy(tree)
-    if depth == 0:
-        spend_bytes(len(packed))
+    if not is_large:
+        spend_bytes(len(packed), is_part=depth > 0)
     return _copy_in_parts(tree, depth + 1) if is_large else copy
 
 

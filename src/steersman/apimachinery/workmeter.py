@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
+T = TypeVar("T")
 
 #: Bytes of JSON decoded or copied per unit.
 _BYTES_PER_UNIT: Final = 32
 #: Shorter texts are not accounted for.
 _ACCOUNTED_BYTES: Final = 128 * 1024
+#: Items of a large collection that are accounted for at once; smaller collections are not accounted for.
+_ITEMS_AT_ONCE: Final = 256
 
 
 class WorkLimitError(Exception):
@@ -77,10 +80,28 @@ def spend(units: int) -> None:
         meter.spend(units)
 
 
-def spend_bytes(size: int) -> None:
-    """Account for ``size`` bytes of JSON that were decoded, or copied as trees, in one call; free for short ones."""
-    if size >= _ACCOUNTED_BYTES:
+def spend_bytes(size: int, *, is_part: bool = False) -> None:
+    """Account for ``size`` bytes of JSON that were decoded, or copied as trees, in one call.
+
+    Short ones are free, unless they are parts of a longer text.
+    """
+    if is_part or size >= _ACCOUNTED_BYTES:
         spend(size // _BYTES_PER_UNIT)
+
+
+def charged(items: Collection[T], units: int) -> Iterable[T]:
+    """Return ``items``; their consumer accounts for ``units`` each, free for few items."""
+    return items if len(items) < _ITEMS_AT_ONCE else _charge(items, units)
+
+
+def _charge(items: Iterable[T], units: int) -> Iterator[T]:
+    left = _ITEMS_AT_ONCE
+    for item in items:
+        yield item
+        left -= 1
+        if not left:
+            spend(units * _ITEMS_AT_ONCE)
+            left = _ITEMS_AT_ONCE
 
 
 @contextmanager

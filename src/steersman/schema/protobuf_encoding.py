@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery.codec import encode as encode_json
 from steersman.apimachinery.protowire import varint
 from steersman.apimachinery.text_cache import text_cache
+from steersman.apimachinery.workmeter import charged
 from steersman.schema.protobuf_messages import fields_of
 from steersman.schema.prototime import timestamp
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from steersman.schema.protobuf_messages import MessageField
 
 _SCHEMA_PROPS: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+_UNITS_PER_ITEM: Final = 2
 _VARINT, _FIXED64, _BYTES = 0, 1, 2
 #: Encoded lengths of short values.
 _SIZES: Final = [varint(size) for size in range(1 << 14)]
@@ -240,7 +242,9 @@ class _ListEncoder(FieldEncoder):
 
     def encode(self, value: Any) -> bytes:
         item = self._item
-        return b"".join([item.empty() if element is None else item.encode(element) for element in value])
+        return b"".join(
+            [item.empty() if element is None else item.encode(element) for element in charged(value, _UNITS_PER_ITEM)]
+        )
 
     def empty(self) -> bytes:
         return b""
@@ -255,7 +259,7 @@ class _MapEncoder(FieldEncoder):
         pieces: list[bytes] = []
         items: dict[str, Any] = value
         # Go sorts keys by their bytes, which is the order of code points.
-        for key in sorted(items):
+        for key in charged(sorted(items), _UNITS_PER_ITEM):
             element = items[key]
             raw_key = key.encode("utf-8")
             raw = self._value.empty() if element is None else self._value.encode(element)
@@ -269,7 +273,7 @@ class _MapEncoder(FieldEncoder):
 
 def _repeated_strings(tag: bytes, texts: list[Any]) -> bytes:
     encoder = _StringEncoder(tag)
-    return b"".join([encoder.encode(text or "") for text in texts])
+    return b"".join([encoder.encode(text or "") for text in charged(texts, _UNITS_PER_ITEM)])
 
 
 def _schema(tag: bytes, tree: Tree) -> bytes:

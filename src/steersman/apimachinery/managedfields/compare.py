@@ -12,6 +12,7 @@ from steersman.apimachinery.managedfields.elements import SELF
 from steersman.apimachinery.managedfields.equality import equal_exactly
 from steersman.apimachinery.managedfields.fieldset import LEAF_NODE, Filter, Node, in_order
 from steersman.apimachinery.managedfields.shapes import DEDUCED, ListShape, ObjectShape, Shape, is_strict, root_shape
+from steersman.apimachinery.workmeter import charged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,7 @@ UNOWNED_METADATA: Final = frozenset(
         "uid",
     }
 )
+_UNITS_PER_NAME: Final = 1
 _MISSING: Final = object()
 _NO_ITEMS: Final[list[Any]] = []
 
@@ -140,7 +142,7 @@ class _Walk:
     ) -> None:
         """Compare two objects field by field."""
         equal = self.equal
-        for name, value in new.items():
+        for name, value in charged(new.items(), _UNITS_PER_NAME):
             was = old.get(name, _MISSING)
             if was is _MISSING:
                 element, part = shape.step(name)
@@ -148,7 +150,7 @@ class _Walk:
             elif was is not value and not equal(was, value):
                 element, part = shape.step(name)
                 self.value(element, was, value, part, changed, removed)
-        for name, was in old.items():
+        for name, was in charged(old.items(), _UNITS_PER_NAME):
             if name not in new:
                 element, part = shape.step(name)
                 removed[element] = part.everything(was)

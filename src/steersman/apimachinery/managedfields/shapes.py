@@ -15,6 +15,9 @@ from steersman.apimachinery.managedfields.elements import SELF
 from steersman.apimachinery.managedfields.fieldset import LEAF_NODE, Node, in_order
 from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError, item_keys
 from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
+from steersman.apimachinery.workmeter import charged
+
+_UNITS_PER_NAME: Final = 1
 
 
 class Shape:
@@ -57,7 +60,7 @@ class ObjectShape(Shape):
         if type(value) is not dict or not value:
             return LEAF_NODE
         node: Node = {SELF: LEAF_NODE}
-        for name in sorted(value):
+        for name in charged(sorted(value), _UNITS_PER_NAME):
             element, shape = self.step(name)
             node[element] = LEAF_NODE if shape.is_leaf else shape.everything(value[name])
         return node
@@ -92,7 +95,7 @@ class FieldsShape(ObjectShape):
             return LEAF_NODE
         node: Node = {SELF: LEAF_NODE}
         steps = self.steps
-        for name in sorted(value):
+        for name in charged(sorted(value), _UNITS_PER_NAME):
             step = steps.get(name)
             element, shape = self.step(name) if step is None else step
             node[element] = LEAF_NODE if shape.is_leaf else shape.everything(value[name])
@@ -103,7 +106,7 @@ class FieldsShape(ObjectShape):
         if value.__class__ is not dict:
             return node
         steps = self.steps
-        for name in sorted(value):
+        for name in charged(sorted(value), _UNITS_PER_NAME):
             try:
                 element, shape = steps[name]
             except KeyError:
@@ -136,8 +139,8 @@ class KeysShape(ObjectShape):
             return {}
         shape = self.value
         if shape.is_leaf:
-            return {f"f:{name}": {} for name in sorted(value)}
-        return {f"f:{name}": member(shape.below(value[name])) for name in sorted(value)}
+            return {f"f:{name}": {} for name in charged(sorted(value), _UNITS_PER_NAME)}
+        return {f"f:{name}": member(shape.below(value[name])) for name in charged(sorted(value), _UNITS_PER_NAME)}
 
 
 class DeducedShape(KeysShape):
@@ -169,7 +172,7 @@ class ListShape(Shape):
         node: Node = {SELF: LEAF_NODE}
         keys, shape = self.keys, self.item
         ordered = keys.in_order(value)
-        for item in value if ordered is None else ordered:
+        for item in charged(value if ordered is None else ordered, _UNITS_PER_NAME):
             element = keys.element_of(item)
             # A duplicate item is owned as a whole.
             node[element] = LEAF_NODE if shape.is_leaf or element in node else shape.everything(item)
@@ -181,7 +184,7 @@ class ListShape(Shape):
             return node
         keys, shape = self.keys, self.item
         ordered = keys.in_order(value)
-        for item in value if ordered is None else ordered:
+        for item in charged(value if ordered is None else ordered, _UNITS_PER_NAME):
             try:
                 element = keys.element_of(item)
             except UnkeyedItemError:

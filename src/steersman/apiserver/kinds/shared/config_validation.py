@@ -7,6 +7,7 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
+from steersman.apimachinery.workmeter import charged
 from steersman.apiserver.kinds.shared.validation import check_all, check_unchanged
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 SIZE_MAX_BYTES: Final = 1 << 20
+_UNITS_PER_KEY: Final = 2
 #: Upstream's path of the object itself is one empty element, printed as ``[]``.
 _WHOLE: Final = field.Path("")
 _DATA: Final = field.Path("data")
@@ -34,13 +36,13 @@ def validate_config_map(obj: Tree) -> list[FieldError]:
     data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
     errors: list[FieldError] = []
     size = 0
-    for key, value in data.items():
+    for key, value in charged(data.items(), _UNITS_PER_KEY):
         if faults := names.check_config_map_key(key):
             errors += check_all(_DATA.key(key), key, faults)
         if key in binary:
             errors.append(field.invalid(_DATA.key(key), key, "duplicate of key present in binaryData"))
         size += len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
-    for key, value in binary.items():
+    for key, value in charged(binary.items(), _UNITS_PER_KEY):
         if faults := names.check_config_map_key(key):
             errors += check_all(_BINARY.key(key), key, faults)
         size += decoded_size(value)
@@ -69,9 +71,9 @@ def validate_secret(obj: Tree) -> list[FieldError]:
     """Validate a Secret."""
     data = obj.get("data") or {}
     errors: list[FieldError] = []
-    for key in data:
+    for key in charged(data, _UNITS_PER_KEY):
         errors += check_all(_DATA.key(key), key, names.check_config_map_key(key))
-    if sum(map(decoded_size, data.values())) > SIZE_MAX_BYTES:
+    if sum(map(decoded_size, charged(data.values(), _UNITS_PER_KEY))) > SIZE_MAX_BYTES:
         errors.append(field.too_long(_DATA, max_bytes=SIZE_MAX_BYTES))
     errors += _validate_by_type(obj, data)
     return errors

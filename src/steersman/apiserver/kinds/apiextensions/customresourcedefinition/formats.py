@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steersman.apimachinery.workmeter import spend
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.openapi_schema import UNITS_PER_SCHEMA
 from steersman.schema.openapi_formats import is_known
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ def _unrecognized(schema: Any) -> Iterator[str]:
             yield from _unrecognized(part)
     if not isinstance(schema, dict):
         return
+    spend(UNITS_PER_SCHEMA)
     name = schema.get("format")
     if name and schema.get("type") == "string" and not is_known(name):
         yield name

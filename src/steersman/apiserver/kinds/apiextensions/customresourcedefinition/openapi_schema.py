@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.apimachinery import field
+from steersman.apimachinery.workmeter import spend
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.field_paths import FieldPathError, follow
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.list_rules import validate_lists
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError, Path
     from steersman.apimachinery.trees import Tree
 
+#: Work units of one schema in one walk over a definition.
+UNITS_PER_SCHEMA: Final = 10
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
@@ -40,6 +43,7 @@ def validate_schema(schema: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_node(schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
+    spend(UNITS_PER_SCHEMA)
     yield from _validate_supported(schema, path, place)
     if schema.get("uniqueItems"):
         detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"

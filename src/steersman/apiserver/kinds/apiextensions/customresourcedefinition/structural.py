@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.regexp import RegexpError, compile_regexp
+from steersman.apimachinery.workmeter import spend
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.openapi_schema import UNITS_PER_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,6 +67,7 @@ def check_convertible(schema: Any) -> str:
     """Return why a schema cannot be converted to a structural one; empty if it can."""
     if not isinstance(schema, dict):
         return ""
+    spend(UNITS_PER_SCHEMA)
     for key, shown in _UNSUPPORTED:
         if schema.get(key):
             return f"OpenAPIV3Schema '{shown}' is not supported"
@@ -87,6 +90,7 @@ def validate_structural(schema: Tree, path: Path) -> list[FieldError]:
 
 
 def _validate_node(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
+    spend(UNITS_PER_SCHEMA)
     items, others = schema.get("items"), schema.get("additionalProperties")
     if schema.get("type") == "array" and items is None:
         yield field.required(path.child("items"), "must be specified")

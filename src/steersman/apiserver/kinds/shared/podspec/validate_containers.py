@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
+from steersman.apimachinery.workmeter import charged
 from steersman.apiserver.kinds.shared.podspec.resources import is_sidecar
 from steersman.apiserver.kinds.shared.podspec.validate_env import validate_env, validate_env_from
 from steersman.apiserver.kinds.shared.podspec.validate_mounts import validate_devices, validate_mounts
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.kinds.shared.podspec.rules import PodRules
 
+_UNITS_PER_CONTAINER: Final = 10
 _RESTARTS_NO_INIT: Final = "must not be set to 'RestartContainer' for non-sidecar initContainers"
 _ONLY_SIDECARS: Final = "may not be set for init containers without restartPolicy=Always"
 _NOT_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
@@ -74,7 +76,7 @@ def validate_containers(containers: Sequence[Tree], path: Path, context: Contain
         yield field.required(path)
         return
     seen: set[str] = set()
-    for position, container in enumerate(containers):
+    for position, container in enumerate(charged(containers, _UNITS_PER_CONTAINER)):
         here = path.index(position)
         yield from _validate_common(container, here, context)
         if (error := _duplicate_name(container, here, seen)) is not None:
