@@ -17,7 +17,7 @@ JOBS ?= $(shell echo $$(($$(nproc) + 1)))
 help:
 	@echo "make up       start the control plane and say how to reach it (Ctrl-C stops it)"
 	@echo "make test     install what the tests need and run them all"
-	@echo "make lint     ruff, mypy, import contracts, generated tables up to date, wording"
+	@echo "make lint     ruff, mypy, import contracts, generated tables up to date, wording, compiled comparisons"
 	@echo "make docs     build the documentation site into build/site; warnings are errors"
 	@echo "make bench    measure, beside a bare handler in the same run"
 	@echo "make compiled build the package with compiled modules, which bench measures and wheels hold"
@@ -52,6 +52,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/python -m codegen --check
 	$(BIN)/python -m scripts.wording
+	$(BIN)/python -m scripts.struct_comparisons
 
 # Links between pages, into the API reference and to headings are checked; links to other hosts are not.
 docs: export NO_MKDOCS_2_WARNING := 1
