@@ -130,6 +130,7 @@ async def test_pages_at_an_old_revision_equal_the_past_of_the_model(steps, revis
     assert [(i["metadata"]["namespace"], i["metadata"]["name"]) for i in items] == sorted(state_of(items))
 
 
+@pytest.mark.interpreted
 async def test_page_older_than_the_ring_reads_no_more_of_the_store_than_its_objects():
     world = World(ring=ChangeRing(0, changes_max=2))
     for number in range(10):
