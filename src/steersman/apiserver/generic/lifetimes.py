@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Final
 
 from steersman.storage.store import LeaseNotFound
@@ -21,7 +22,7 @@ __all__ = ["LeaseNotFound", "Lifetimes"]
 class Lifetimes:
     """Hands out leases of one length."""
 
-    __slots__ = ("_clock", "_lease_id", "_objects", "_store", "_until", "ttl_seconds")
+    __slots__ = ("_clock", "_granting", "_lease_id", "_objects", "_store", "_until", "ttl_seconds")
 
     def __init__(self, store: Store, clock: Clock, *, ttl_seconds: int) -> None:
         self.ttl_seconds: Final = ttl_seconds
@@ -30,19 +31,28 @@ class Lifetimes:
         self._lease_id = 0
         self._objects = 0
         self._until = 0.0
+        self._granting: Final = asyncio.Lock()
 
     async def lease_id(self) -> int:
         """Return the ID of a lease that ends in ``ttl_seconds`` or a little later."""
-        now = self._clock.monotonic()
-        if not self._lease_id or now >= self._until or self._objects >= OBJECTS_MAX:
-            # a twentieth longer at most, so that short lifetimes stay short
-            reuse = min(REUSE_SECONDS, max(1, self.ttl_seconds // 20))
-            self._lease_id = await self._store.grant_lease(self.ttl_seconds + reuse)
-            self._until = now + reuse
-            self._objects = 0
+        if not self._has_room():
+            async with self._granting:  # writers that come meanwhile share the new lease
+                if not self._has_room():
+                    await self._grant()
         self._objects += 1
         return self._lease_id
 
-    def forget(self) -> None:
-        """Forget the current lease, which has expired; the next call grants a new one."""
-        self._lease_id = 0
+    def forget(self, lease_id: int) -> None:
+        """Forget a lease that has expired; the next call grants a new one unless another writer did."""
+        if self._lease_id == lease_id:
+            self._lease_id = 0
+
+    def _has_room(self) -> bool:
+        return bool(self._lease_id) and self._objects < OBJECTS_MAX and self._clock.monotonic() < self._until
+
+    async def _grant(self) -> None:
+        # a twentieth longer at most, so that short lifetimes stay short
+        reuse = min(REUSE_SECONDS, max(1, self.ttl_seconds // 20))
+        self._lease_id = await self._store.grant_lease(self.ttl_seconds + reuse)
+        self._until = self._clock.monotonic() + reuse
+        self._objects = 0

@@ -351,10 +351,11 @@ class ObjectStore:
         return self._written(key, value, revision)
 
     async def _put_leased(self, key: str, value: bytes, lifetimes: Lifetimes, *, expected: int) -> Entry:
+        lease_id = await lifetimes.lease_id()
         try:
-            revision = await self._commit([Put(key, value, expected, await lifetimes.lease_id())])
+            revision = await self._commit([Put(key, value, expected, lease_id)])
         except LeaseNotFound:
-            lifetimes.forget()
+            lifetimes.forget(lease_id)
             revision = await self._commit([Put(key, value, expected, await lifetimes.lease_id())])
         return self._written(key, value, revision)
 

@@ -1,12 +1,23 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from tests.unit.apiserver.writing import Server
 
 from steersman.apiserver.generic.lifetimes import OBJECTS_MAX, Lifetimes
+from steersman.storage.memory import MemoryStore
 
 EVENTS = "/api/v1/namespaces/default/events"
 EVENT = {"involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"}}
+
+
+class YieldingStore(MemoryStore):
+    """Lets other writers run before it grants a lease, as a store over the network does."""
+
+    async def grant_lease(self, ttl_seconds: int, *, lease_id: int = 0) -> int:
+        await asyncio.sleep(0)  # noqa: TID251 — one pass of the loop
+        return await super().grant_lease(ttl_seconds, lease_id=lease_id)
 
 
 async def test_objects_of_one_minute_share_a_lease():
@@ -31,8 +42,25 @@ async def test_expired_lease_is_not_reused():
     async with Server() as server:
         lifetimes = Lifetimes(server.store, server.clock, ttl_seconds=3600)
         first = await lifetimes.lease_id()
-        lifetimes.forget()
+        lifetimes.forget(first)
         assert await lifetimes.lease_id() != first
+
+
+async def test_writer_that_learns_late_keeps_the_new_lease():
+    async with Server() as server:
+        lifetimes = Lifetimes(server.store, server.clock, ttl_seconds=3600)
+        expired = await lifetimes.lease_id()
+        lifetimes.forget(expired)
+        current = await lifetimes.lease_id()
+        lifetimes.forget(expired)
+        assert await lifetimes.lease_id() == current
+
+
+async def test_concurrent_writers_share_one_lease():
+    async with Server() as server:
+        lifetimes = Lifetimes(YieldingStore(clock=server.clock), server.clock, ttl_seconds=3600)
+        leases = await asyncio.gather(*(lifetimes.lease_id() for _ in range(50)))
+        assert len(set(leases)) == 1
 
 
 @pytest.mark.parametrize("path", [EVENTS, "/apis/events.k8s.io/v1/namespaces/default/events"])
