@@ -200,10 +200,16 @@ def finished(
     return status
 
 
-def restarts(pod: Tree, exit_code: int) -> bool:
-    """True if the pod's restart policy restarts a container with this exit code."""
-    policy = spec_of(pod).get("restartPolicy", "Always")
-    return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
+def restart_action(pod: Tree, container: Tree, exit_code: int, *, is_init: bool = False) -> str:
+    """Return ``Restart``, ``RestartAllContainers``, or nothing (upstream: ``ContainerShouldRestart``, KEP-5307)."""
+    if is_init and not is_sidecar(container) and exit_code == 0:
+        return ""
+    for rule in container.get("restartPolicyRules") or ():
+        codes = rule.get("exitCodes") or {}
+        if (exit_code in (codes.get("values") or ())) == (codes.get("operator") == "In"):
+            return str(rule.get("action") or "Restart")
+    policy = container.get("restartPolicy") or spec_of(pod).get("restartPolicy") or "Always"
+    return "Restart" if policy == "Always" or (policy == "OnFailure" and exit_code != 0) else ""
 
 
 def deadline_of(pod: Tree) -> datetime | None:

@@ -467,6 +467,18 @@ async def test_first_restart_is_immediate_and_the_second_backs_off(begin):
     assert living.context.events == [started, started, "Warning BackOff Back-off restarting failed container=c0"]
 
 
+@pytest.mark.parametrize(
+    ("code", "phase", "restarts"), [(42, "Running", 1), (1, "Failed", 0)], ids=["rule", "policy of the container"]
+)
+async def test_rule_of_a_container_comes_before_its_policy_and_that_before_the_pods(begin, code, phase, restarts):
+    rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
+    container = sh(f"exit {code}", restartPolicy="Never", restartPolicyRules=[rule])
+    living = begin(pod(container, restartPolicy="Always"))
+    await living.until(
+        lambda status: (status["phase"], status["containerStatuses"][0]["restartCount"]) == (phase, restarts)
+    )
+
+
 async def test_init_containers_run_first_and_a_failure_fails_the_pod(begin, tmp_path):
     first = {"name": "i", **sh("echo x > said")}
     living = begin(pod(sh("cat said"), restartPolicy="Never", initContainers=[first]))

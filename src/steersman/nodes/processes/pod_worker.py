@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.timestamps import parse_time
 from steersman.asynckit.tasks import Supervisor
-from steersman.nodes.pod_status import deadline_of, restarts, spec_of, status_of
+from steersman.nodes.pod_status import deadline_of, is_sidecar, restart_action, spec_of, status_of
 from steersman.nodes.processes.container import ContainerRunner
 from steersman.nodes.processes.fields import grace_seconds_of
-from steersman.nodes.processes.statuses import ContainerFacts, End, Terminated, is_sidecar, pod_status
+from steersman.nodes.processes.statuses import ContainerFacts, End, Terminated, pod_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,8 +72,10 @@ class PodWorker:
             self._tasks.start("deadline", self._expire(deadline))
         try:
             if await self._initialize():
-                main_runs = [self._run(container["name"]) for container in spec_of(self._pod)["containers"]]
-                await asyncio.gather(*main_runs)
+                mains = spec_of(self._pod)["containers"]
+                await asyncio.gather(
+                    *(self.containers[main["name"]].run(partial(self._restarts, main)) for main in mains)
+                )
             await self._stop_sidecars(grace_seconds_of(self._pod))
         finally:
             self.is_over = True
@@ -91,16 +93,14 @@ class PodWorker:
             if is_sidecar(init_container):
                 self._tasks.start(init_container["name"], runner.run(lambda _: True))
                 await runner.startup_done.wait()
-            elif not (isinstance(runner.facts.state, Terminated) and runner.facts.state.code == 0):
-                is_restarted = spec_of(self._pod).get("restartPolicy", "Always") != "Never"
-                if await runner.run(partial(_restarts_on_failure, is_restarted)) != 0:
-                    return False
+            elif await runner.run(partial(self._restarts, init_container, is_init=True)) != 0:
+                return False
             if self._is_stopping:
                 return False
         return True
 
-    async def _run(self, name: str) -> int:
-        return await self.containers[name].run(partial(restarts, self._pod))
+    def _restarts(self, container: Tree, code: int, *, is_init: bool = False) -> bool:
+        return bool(restart_action(self._pod, container, code, is_init=is_init))
 
     async def _expire(self, deadline: datetime) -> None:
         await self._context.clock.sleep((deadline - self._context.clock.now()).total_seconds())
@@ -140,10 +140,6 @@ class PodWorker:
             for log in (runner.log, runner.previous_log):
                 if log is not None:
                     log.close()
-
-
-def _restarts_on_failure(is_restarted: bool, code: int) -> bool:  # noqa: FBT001 — bound before the code is known
-    return is_restarted and code != 0
 
 
 def _facts_from_status(pod: Tree, container: Tree, now: datetime) -> ContainerFacts:

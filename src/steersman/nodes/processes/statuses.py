@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.apimachinery.timestamps import format_time
-from steersman.nodes.pod_status import conditions, readiness, spec_of, status_of
+from steersman.nodes.pod_status import conditions, is_sidecar, readiness, spec_of, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,11 +66,6 @@ class End(msgspec.Struct, frozen=True):
     message: str
     #: Message of the condition ``DisruptionTarget``; none without one.
     disruption: str = ""
-
-
-def is_sidecar(container: Tree) -> bool:
-    """True for a restartable init container (KEP-753)."""
-    return container.get("restartPolicy") == "Always"
 
 
 def pod_status(

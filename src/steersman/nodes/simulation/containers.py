@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery.timestamps import format_time, parse_time
-from steersman.nodes.pod_status import container_id, is_sidecar, spec_of, terminated, with_resources
+from steersman.nodes.pod_status import container_id, is_sidecar, restart_action, terminated, with_resources
 from steersman.nodes.simulation.backoff import (
     CRASH_LOOP_BACK_OFF,
     back_off_event,
@@ -200,7 +200,7 @@ def exited(status: Tree, at: datetime, code: int, reason: str = "") -> Tree:
 
 def _after_exit(context: Context, container: Tree, behavior: Behavior, status: Tree) -> Step:
     ended = status["state"]["terminated"] or {}
-    action = restart_action(context, container, ended.get("exitCode", 0))
+    action = restart_action(context.pod, container, ended.get("exitCode", 0), is_init=context.is_init)
     if action == RESTART_ALL:
         return Step(restarts_all=True)
     if not action:
@@ -214,15 +214,3 @@ def _after_exit(context: Context, container: Tree, behavior: Behavior, status: T
     reason = {"reason": CRASH_LOOP_BACK_OFF, "message": back_off_message(delay, context.pod, name)}
     events = (Event("Warning", "BackOff", back_off_event(context.pod, name), name),)
     return Step(_waiting(container, status, {"terminated": ended}, reason), due, events)
-
-
-def restart_action(context: Context, container: Tree, code: int) -> str:
-    """Return ``Restart``, ``RestartAllContainers``, or nothing (upstream: ``ContainerShouldRestart``, KEP-5307)."""
-    if context.is_init and not is_sidecar(container) and code == 0:
-        return ""
-    for rule in container.get("restartPolicyRules") or ():
-        codes = rule.get("exitCodes") or {}
-        if (code in (codes.get("values") or ())) == (codes.get("operator") == "In"):
-            return str(rule.get("action") or "Restart")
-    policy = container.get("restartPolicy") or spec_of(context.pod).get("restartPolicy") or "Always"
-    return "Restart" if policy == "Always" or (policy == "OnFailure" and code != 0) else ""

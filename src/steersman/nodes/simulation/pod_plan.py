@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery.timestamps import format_time, parse_time
 from steersman.nodes import pod_status
-from steersman.nodes.pod_status import conditions, deadline_of, is_sidecar, readiness, spec_of, status_of
+from steersman.nodes.pod_status import (
+    conditions,
+    deadline_of,
+    is_sidecar,
+    readiness,
+    restart_action,
+    spec_of,
+    status_of,
+)
 from steersman.nodes.simulation.behavior import (
     EVICT_AFTER,
     EVICT_RESOURCE,
@@ -26,7 +34,6 @@ from steersman.nodes.simulation.containers import (
     exited,
     not_started,
     program_for,
-    restart_action,
 )
 from steersman.nodes.simulation.images import Event
 from steersman.nodes.simulation.programs import FOREVER, Program
@@ -305,8 +312,7 @@ class _Planner:
         return "waiting" in (status.get("state") or {"waiting": {}}) and not status.get("lastState")
 
     def _restarts(self, container: Tree, ended: Tree, *, is_init: bool) -> bool:
-        context = self._context._replace(is_init=is_init)
-        return bool(restart_action(context, container, ended.get("exitCode", 0)))
+        return bool(restart_action(self._context.pod, container, ended.get("exitCode", 0), is_init=is_init))
 
     def _conditions(self, phase: str) -> list[tuple[str, bool, str, str]]:
         incomplete = [init["name"] for init in self._inits if not self._is_initialized(init)]
