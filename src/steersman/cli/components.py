@@ -42,6 +42,7 @@ _TEXTS: Final = {
     "pod_max_in_unschedulable_pods_duration_seconds": "Time after which an unschedulable pod is tried again",
     "nodes": "Number of simulated nodes",
     "node_template": "YAML file with capacity, labels and taints of the nodes",
+    "pod_events": "Record the kubelet's Normal events about pods (at most 50 a second)",
     "simulated_storage": "Provision volumes for claims, with a default StorageClass",
     "stages": "Lifecycle of pods and nodes: default, never-end, or files with KWOK stages, comma-separated",
     "chaos": "YAML file of rules that make pods and nodes fail",

@@ -73,6 +73,8 @@ def _add_component_flags(flag_parser: FlagParser) -> None:
                        help="YAML file of local commands that stand for images of such pods")  # fmt: skip
     group.add_argument("--process-dir", type=values.path, metavar="DIR",
                        help="Directory for files of such pods (default below the temporary directory)")  # fmt: skip
+    group.add_argument("--pod-events", type=values.boolean, nargs="?", const=True, metavar="BOOL",
+                       help="Record the kubelet's Normal events about pods, at most 50 a second (default true)")  # fmt: skip
     group.add_argument("--simulated-storage", type=values.boolean, nargs="?", const=True, metavar="BOOL",
                        help="Provision volumes for claims, with a default StorageClass (default true)")  # fmt: skip
     group.add_argument("--metrics", type=values.boolean, nargs="?", const=True, metavar="BOOL",
@@ -114,7 +116,7 @@ def _drop_etcd(values: dict[str, Any]) -> list[str]:
 
 #: Flags of ``up`` for the components that run besides the API server.
 _COMPONENT_FLAGS = (
-    "nodes", "node_template", "stages", "chaos", "simulated_storage", "process_pods", "process_isolation", "process_images", "process_dir",
+    "nodes", "node_template", "stages", "chaos", "pod_events", "simulated_storage", "process_pods", "process_isolation", "process_images", "process_dir",
     "metrics", "controllers",
     "coordinated_leader_election",
 )  # fmt: skip

@@ -216,6 +216,7 @@ def add_nodes(
         addresses=addresses,
         admission=admission,
         chaos=chaos,
+        pod_events=options.pod_events,
     )
     simulated = SimulatedNodes(manager.add(nodes), manager.add(pods), kubelet.server)
     manager.add(NodeOutages(context, chaos))

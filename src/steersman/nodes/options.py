@@ -41,6 +41,8 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
     chaos: Path | None = None
     #: True to provision volumes for claims of the StorageClass ``simulated``, the default one; ignored without nodes.
     simulated_storage: bool = True
+    #: True to record the kubelet's Normal events about pods, as far as the rate of one kubelet allows.
+    pod_events: bool = True
     #: True to run pods that request it as local processes.
     process_pods: bool = False
     #: Isolation of their containers in namespaces: ``auto`` where the machine allows it, ``namespaces``, or ``none``.

@@ -20,12 +20,14 @@ from steersman.nodes.pod_status import (
     with_resources,
 )
 from steersman.nodes.simulation.behavior import annotations_of, behavior_of
-from steersman.nodes.simulation.images import image_problem
+from steersman.nodes.simulation.events import restart_event, start_events
+from steersman.nodes.simulation.images import image_problem, is_pulled
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.trees import Tree
+    from steersman.nodes.simulation.events import Event
     from steersman.nodes.stages import StageContext
 
 
@@ -35,42 +37,51 @@ def is_spec_unobserved(pod: Tree) -> bool:
     return bool(observed) and observed < pod["metadata"].get("generation", 1)
 
 
-def status_for_spec(pod: Tree, stage_context: StageContext) -> Tree:
-    """Return the status of a running pod for its current spec."""
+def status_for_spec(pod: Tree, stage_context: StageContext) -> tuple[Tree, list[Event]]:
+    """Return the status of a running pod for its current spec, and the events of containers that stop or start by it."""
     spec, status = spec_of(pod), status_of(pod)
+    events: list[Event] = []
     now = format_time(stage_context.now)
     new_status: Tree = {"observedGeneration": pod["metadata"].get("generation", 1)}
     for field, kind in (("containers", "containerStatuses"), ("initContainers", "initContainerStatuses")):
         previous_statuses = {status.get("name"): status for status in status.get(kind) or ()}
         if spec.get(field) and previous_statuses:
             new_status[kind] = [
-                _follow(pod, container, previous_statuses.get(container["name"]), stage_context.now)
+                _follow(pod, container, previous_statuses.get(container["name"]), stage_context.now, events)
                 for container in spec[field]
             ]
     added = spec.get("ephemeralContainers")
     if added:
         previous_statuses = {status.get("name"): status for status in status.get("ephemeralContainerStatuses") or ()}
         new_status["ephemeralContainerStatuses"] = [
-            previous_statuses.get(container["name"]) or _attached(pod, container, now) for container in added
+            previous_statuses.get(container["name"]) or _attached(pod, container, now, events) for container in added
         ]
-    return new_status
+    return new_status, events
 
 
-def _attached(pod: Tree, container: Tree, since: str) -> Tree:
+def _attached(pod: Tree, container: Tree, since: str, events: list[Event]) -> Tree:
     """Return the status of an ephemeral container; it has no readiness, so it is never ready."""
+    events += _start_events(pod, container)
     status = started(pod, container, since)
     del status["started"]
     return {**status, "ready": False}
 
 
-def _follow(pod: Tree, container: Tree, status: Tree | None, now: datetime) -> Tree:
+def _start_events(pod: Tree, container: Tree) -> tuple[Event, ...]:
+    behavior = behavior_of(annotations_of(pod), container["name"])
+    return start_events(container, is_pulled=is_pulled(container, behavior))
+
+
+def _follow(pod: Tree, container: Tree, status: Tree | None, now: datetime, events: list[Event]) -> Tree:
     if status is None:
+        events += _start_events(pod, container)
         return started(pod, container, format_time(now))
     if "running" not in (status.get("state") or {}):
         return status
     updated = with_resources(status, container)
     if not _restarts(container, status):
         return updated
+    events.append(restart_event(container["name"]))
     started_at, image = status["state"]["running"].get("startedAt"), container.get("image", "")
     last = terminated(0, started_at or format_time(now), format_time(now), status["containerID"])
     updated |= {"image": image, "imageID": image, "lastState": last}
@@ -78,6 +89,7 @@ def _follow(pod: Tree, container: Tree, status: Tree | None, now: datetime) -> T
     if image_problem(container, behavior, since=now, now=now) is not None:
         waiting = {"waiting": {"reason": "ContainerCreating"}}
         return updated | {"ready": False, "started": False, "state": waiting}
+    events += _start_events(pod, container)
     count = status.get("restartCount", 0) + 1
     return updated | {
         "restartCount": count,

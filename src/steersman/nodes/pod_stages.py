@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.nodes import pod_changes, pod_status
 from steersman.nodes.pod_status import is_finished, is_running, is_terminating, spec_of, status_of
+from steersman.nodes.simulation.events import stop_event
 from steersman.nodes.simulation.pod_plan import is_controlled_by_job, is_settled, plan
 from steersman.nodes.stages import Delay, Outcome, Stage, StageContext
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from steersman.apimachinery.trees import Tree
-    from steersman.nodes.simulation.images import Event
+    from steersman.nodes.simulation.events import Event
 
 
 _SIGTERM_CODE: Final = 143
@@ -57,8 +59,12 @@ def _due(pod: Tree, now: datetime, *, ends: bool) -> datetime | float | None:
 
 def _advance(pod: Tree, stage_context: StageContext, *, ends: bool) -> Outcome:
     following = plan(pod, stage_context, ends=ends)
-    events = tuple((event.type, event.reason, event.message, _field_path(pod, event)) for event in following.events)
-    return Outcome({"status": following.status} if following.status is not None else None, events=events)
+    patch = {"status": following.status} if following.status is not None else None
+    return Outcome(patch, events=_events(pod, following.events))
+
+
+def _events(pod: Tree, events: Iterable[Event]) -> tuple[tuple[str, str, str, str], ...]:
+    return tuple((event.type, event.reason, event.message, _field_path(pod, event)) for event in events)
 
 
 def _field_path(pod: Tree, event: Event) -> str:
@@ -72,7 +78,13 @@ def _field_path(pod: Tree, event: Event) -> str:
 
 
 def _stop(pod: Tree, stage_context: StageContext) -> Outcome:
-    return Outcome({"status": pod_status.finished(pod, stage_context, exit_code=_SIGTERM_CODE)})
+    events = _events(pod, map(stop_event, pod_status.running_containers(pod)))
+    return Outcome({"status": pod_status.finished(pod, stage_context, exit_code=_SIGTERM_CODE)}, events=events)
+
+
+def _follow_spec(pod: Tree, stage_context: StageContext) -> Outcome:
+    status, events = pod_changes.status_for_spec(pod, stage_context)
+    return Outcome({"status": status}, events=_events(pod, events))
 
 
 _GATES: Final = Stage(
@@ -84,7 +96,7 @@ _GATES: Final = Stage(
 _SPEC: Final = Stage(
     "pod-spec-changed",
     lambda pod, _now: _is_active(pod) and pod_changes.is_spec_unobserved(pod),
-    lambda pod, stage_context: Outcome({"status": pod_changes.status_for_spec(pod, stage_context)}),
+    _follow_spec,
     weight=1000,
 )
 #: Containers terminate before the pod is deleted, so that watchers observe their exit codes.

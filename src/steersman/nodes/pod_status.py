@@ -234,6 +234,14 @@ def _status_of_container(pod: Tree, name: str) -> Tree:
     return {}
 
 
+def running_containers(pod: Tree) -> Iterator[str]:
+    """Yield the names of the containers that run, init containers last."""
+    for kind in ("containerStatuses", "initContainerStatuses"):
+        for container_status in status_of(pod).get(kind) or ():
+            if "running" in (container_status.get("state") or ()):
+                yield container_status["name"]
+
+
 def container_id(pod: Tree, name: str, restarts_: int) -> str:
     """Return the ID of a container's run, which includes its restart count."""
     return f"simulated://{pod['metadata'].get('uid', '')}/{name}/{restarts_}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lightkube.models.core_v1 import ConfigMap, Secret
 
+from steersman.asynckit.ratelimit import TokenBucket
 from steersman.client import tree
 from steersman.client.changes import Added, Deleted
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
@@ -45,6 +46,9 @@ _REFERENCE_RESYNC_SECONDS: Final = 60.0
 _UNCHANGED_SECONDS: Final = 0.1
 #: Exit code of a container that SIGTERM has ended.
 _SIGTERM_CODE: Final = 143
+#: Rate of Normal events about pods, as ``--event-qps`` and ``--event-burst`` of one kubelet; further ones are dropped.
+_EVENTS_PER_SECOND: Final = 50
+_EVENTS_BURST: Final = 100
 _CONFIG_ERROR: Final = "CreateContainerConfigError"
 
 
@@ -85,11 +89,12 @@ class PodController(Controller):
         addresses: PodAddresses | None = None,
         admission: PodAdmission | None = None,
         chaos: Chaos | None = None,
+        pod_events: bool = True,
     ) -> None:
         """``is_others``: True if another controller manages a pod on its node, sharing ``addresses`` and ``admission``
         with this one.
 
-        ``chaos``: failure rules; None: no failures.
+        ``chaos``: failure rules; None: no failures. ``pod_events``: True to record events of the type Normal.
         """
         super().__init__(context, workers=workers)
         self._is_others = is_others
@@ -104,7 +109,15 @@ class PodController(Controller):
         self._nodes = self.informer(NODES)
         self._nodes.add_callback(self._node_changed)
         self._pods = self.watch(PODS, when=self._concerns_us)
-        self._runner = StageRunner(self, stages, PODS, self._pods, self._recorder)
+        events = TokenBucket(_EVENTS_PER_SECOND, _EVENTS_BURST, clock=self.clock)
+        self._runner = StageRunner(
+            self,
+            stages,
+            PODS,
+            self._pods,
+            self._recorder,
+            allows_event=events.try_take if pod_events else lambda: False,
+        )
         self._pods.add_index(BY_NODE, nodes_of)
         self._config_maps = self.informer(metadata_only(ConfigMap))
         self._secrets = self.informer(metadata_only(Secret))
@@ -169,7 +182,7 @@ class PodController(Controller):
             return None
         rejection = self._admission.admit(pod, node)
         if rejection is not None:
-            self._recorder.event(pod, "Warning", rejection.reason, rejection.message)
+            self._recorder.on_host(name_of(node)).event(pod, "Warning", rejection.reason, rejection.message)
             await self._runner.write(key, pod, {"status": rejection.status(pod, now=self.clock.now())}, "status")
             return None
         if not pod_status.is_terminating(pod):
@@ -191,7 +204,7 @@ class PodController(Controller):
             if missing is not None:
                 return await self._wait_for(pod, node, missing)
         outcome = pending.stage.transition(pod, self._stage_context(pod, node))
-        await self._runner.run(key, pod, outcome)
+        await self._runner.run(key, pod, outcome, host=name_of(node))
         # Without a change there is no watch event that requeues the pod: the wall clock was behind the monotonic clock.
         return Result(requeue_after_seconds=_UNCHANGED_SECONDS) if outcome == Outcome() else None
 
@@ -207,7 +220,7 @@ class PodController(Controller):
         )
         disrupted = [("DisruptionTarget", True, "TerminationByKubelet", pod_preemption.DISRUPTION_MESSAGE)]
         status["conditions"] += pod_status.conditions(pod, disrupted, now=stage_context.now)
-        self._recorder.event(pod, "Warning", pod_preemption.PREEMPTING, pod_preemption.MESSAGE)
+        self._recorder.on_host(name_of(node)).event(pod, "Warning", pod_preemption.PREEMPTING, pod_preemption.MESSAGE)
         await self._runner.write(key, pod, {"status": status}, "status")
 
     def _stage_context(self, pod: Tree, node: Tree) -> StageContext:
@@ -234,5 +247,5 @@ class PodController(Controller):
         ]
         if current_states != [container_status["state"] for container_status in status["containerStatuses"]]:
             await self._runner.write(key, pod, {"status": status}, "status")
-            self._recorder.event(pod, "Warning", "Failed", f"Error: {message}")
+            self._recorder.on_host(name_of(node)).event(pod, "Warning", "Failed", f"Error: {message}")
         return Result(requeue_after_seconds=_REFERENCE_RESYNC_SECONDS)

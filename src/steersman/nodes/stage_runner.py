@@ -12,7 +12,7 @@ from steersman.client.requests import PatchType
 from steersman.nodes.stages import Outcome, choose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from steersman.apimachinery.trees import Tree
     from steersman.client.events.recorder import EventRecorder
@@ -55,12 +55,16 @@ class StageRunner:
         resource_type: Any,
         informer: Informer[Tree],
         recorder: EventRecorder,
+        *,
+        allows_event: Callable[[], bool] = lambda: True,
     ) -> None:
+        """``allows_event`` is asked before each further event of the type Normal; if it returns False the event is dropped."""
         self._controller = controller
         self._stages = stages
         self._resource_type = resource_type
         self._informer = informer
         self._recorder = recorder
+        self._allows_event = allows_event
         self._pending: dict[str, Pending] = {}
         self._unfinished: dict[str, _Unfinished] = {}
 
@@ -94,8 +98,8 @@ class StageRunner:
         """Return the seconds until the stage is due; 0 or less when it is."""
         return pending.due - self._controller.clock.monotonic()
 
-    async def run(self, key: str, obj: Tree, outcome: Outcome) -> None:
-        """Perform a transition: record events, change finalizers, apply, patch, delete.
+    async def run(self, key: str, obj: Tree, outcome: Outcome, *, host: str = "") -> None:
+        """Perform a transition: record events, change finalizers, apply, patch, delete. ``host``: source of the events.
 
         Raises the ``ClientError`` of the write that failed; the reconcile must propagate it, so that it is called
         again.
@@ -108,7 +112,7 @@ class StageRunner:
         else:
             actions = list(_actions(outcome))
             if unfinished is None or unfinished.pending is not pending:
-                self._record(obj, outcome)
+                self._record(obj, outcome, self._recorder.on_host(host) if host else self._recorder)
         if pending is not None:
             note_action(f"stage {pending.stage.name}")
         for index, action in enumerate(actions):
@@ -121,12 +125,13 @@ class StageRunner:
                 raise
         self._pending.pop(uid, None)  # the same stage may match again, with a new delay
 
-    def _record(self, obj: Tree, outcome: Outcome | None) -> None:
+    def _record(self, obj: Tree, outcome: Outcome | None, recorder: EventRecorder) -> None:
         while outcome is not None:
             if outcome.event is not None:
-                self._recorder.event(obj, *outcome.event)
-            for *event, field_path in outcome.events:
-                self._recorder.event(obj, *event, field_path=field_path)
+                recorder.event(obj, *outcome.event)
+            for event_type, *event, field_path in outcome.events:
+                if event_type != "Normal" or self._allows_event():
+                    recorder.event(obj, event_type, *event, field_path=field_path)
             outcome = outcome.then
 
     async def _perform(self, key: str, obj: Tree, action: Outcome) -> None:

@@ -128,7 +128,7 @@ class EmbeddedCluster:
         #: Failures of simulated nodes and pods.
         self.nodes: Final = NodeFailures(lambda: self.client(_TEST_AGENT))
         self.pods: Final = PodFailures(lambda: self.client(_TEST_AGENT))
-        self._nodes = NodesOptions(nodes=nodes) if isinstance(nodes, int) else nodes
+        self._nodes = NodesOptions(nodes=nodes, pod_events=False) if isinstance(nodes, int) else nodes
         self._controllers = controllers
         self._has_scheduler = scheduler
         self._manager_options = manager_options

@@ -463,7 +463,7 @@ async def test_first_restart_is_immediate_and_the_second_backs_off(begin):
     assert state(status)["waiting"]["message"] == "back-off 10s restarting failed container=c0"
     assert status["containerStatuses"][0]["restartCount"] == 1
     assert status["phase"] == "Running"
-    started = "Normal Started Started container c0"
+    started = "Normal Started Container started"
     assert living.context.events == [started, started, "Warning BackOff Back-off restarting failed container=c0"]
 
 

@@ -79,12 +79,13 @@ class Nodes:
         self._tasks = Supervisor("nodes")
         reports_status = not any(stage.writes_status for stage in options.node_stages())
         chaos = options.chaos_rules()
+        pods = PodController(self._context, options.pod_stages(), workers=2, chaos=chaos, pod_events=options.pod_events)
         controllers = [
             NodeController(self._context, {"node-0": NodeTemplate()}, reports_status=reports_status, kubelet=kubelet),
             NodeStages(self._context, options.node_stages()),
             NodeOutages(self._context, chaos),
             DiscoveredStages(self._context, options.object_stages()),
-            *([PodController(self._context, options.pod_stages(), workers=2, chaos=chaos)] if has_pods else []),
+            *([pods] if has_pods else []),
         ]
         self._context.informers.start()
         self._tasks.start("events", self._context.events.run())
@@ -103,6 +104,7 @@ async def cluster(
     has_pods: bool = True,
     kubelet: KubeletAddress | None = None,
     chaos: Path | None = None,
+    pod_events: bool = True,
     wrap: Wrap = lambda transport: transport,
 ) -> AsyncIterator[Cluster]:
     """``wrap`` returns the transport of the nodes' client, e.g. one that injects faults."""
@@ -116,7 +118,7 @@ async def cluster(
         }
         await client.create(account)
         world = Cluster(client, clock)
-        options = NodesOptions(stages=stages, chaos=chaos)
+        options = NodesOptions(stages=stages, chaos=chaos, pod_events=pod_events)
 
         def start(wrap: Wrap = wrap) -> Nodes:
             nodes_client = Client(wrap(LoopbackTransport(server.core.client)), clock=clock)

@@ -150,6 +150,10 @@ class EventRecorder:
         self._component = component
         self._host = host
 
+    def on_host(self, host: str) -> EventRecorder:
+        """Return a recorder of the same component on another host."""
+        return EventRecorder(self._broadcaster, self._component, host)
+
     def event(self, obj: Any, type_: str, reason: str, message: str, *, field_path: str = "") -> None:
         """Record an event.
 

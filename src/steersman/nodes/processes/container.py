@@ -159,7 +159,7 @@ class ContainerRunner:
             return
         if self._stop.is_set():  # while the process was being started, so ``stop`` had none to signal
             process.signal(signal.SIGKILL)
-        self._context.event("Normal", "Started", f"Started container {self.name}")
+        self._context.event("Normal", "Started", "Container started")
         probed = any(
             self.container.get(probe_name) for probe_name in ("startupProbe", "readinessProbe", "livenessProbe")
         )

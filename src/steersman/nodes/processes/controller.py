@@ -199,7 +199,7 @@ class ProcessPodController(Controller):
             await self._terminate(key, pod, worker)
         elif self._admission.is_preempted(uid) and uid not in self._stopping:
             self._stopping.add(uid)
-            self._recorder.event(pod, "Warning", PREEMPTING, MESSAGE)
+            self._recorder.on_host(spec_of(pod)["nodeName"]).event(pod, "Warning", PREEMPTING, MESSAGE)
             self._running.start(f"preemption of {key}", self._fail(uid, key, worker))
         return None
 
@@ -215,7 +215,7 @@ class ProcessPodController(Controller):
             if not self._admission.is_waiting(uid_of(pod)):
                 self._start_worker(key, pod, node)
         else:
-            self._recorder.event(pod, "Warning", rejection.reason, rejection.message)
+            self._recorder.on_host(spec_of(pod)["nodeName"]).event(pod, "Warning", rejection.reason, rejection.message)
             await self._write_status(key, pod, rejection.status(pod, now=self.clock.now()))
 
     def _start_worker(self, key: str, pod: Tree, node: Tree) -> None:
@@ -227,12 +227,14 @@ class ProcessPodController(Controller):
             directory=self._directory,
             guard=self._guard,
             api=self._api,
-            recorder=self._recorder,
+            recorder=self._recorder.on_host(spec_of(pod)["nodeName"]),
             images=self._images,
             is_isolated=self._isolation != "none" and not self._obstacle,
         )
         if self._obstacle:
-            self._recorder.event(pod, "Warning", "NotIsolated", f"Containers run without isolation: {self._obstacle}")
+            self._recorder.on_host(spec_of(pod)["nodeName"]).event(
+                pod, "Warning", "NotIsolated", f"Containers run without isolation: {self._obstacle}"
+            )
         worker = PodWorker(pod, resources, changed=lambda: self.queue.add(key))
         self._resources[uid], self._pod_workers[uid] = resources, worker
         self._running.start(key, worker.run())

@@ -25,7 +25,8 @@ from steersman.nodes.simulation.backoff import (
     restart_delay_seconds,
     restart_time,
 )
-from steersman.nodes.simulation.images import Event, image_problem
+from steersman.nodes.simulation.events import Event, start_events
+from steersman.nodes.simulation.images import image_problem, is_pulled
 from steersman.nodes.simulation.probes import Health, health
 from steersman.nodes.simulation.programs import FOREVER, Program, program_of
 
@@ -128,7 +129,8 @@ def start(context: Context, container: Tree, behavior: Behavior, status: Tree | 
         "lastState": last,
         "state": {"running": {"startedAt": now}},
     }
-    return Step(with_resources(new_status, container), None, _unready_events(container, facts))
+    events = start_events(container, is_pulled=is_pulled(container, behavior)) + _unready_events(container, facts)
+    return Step(with_resources(new_status, container), None, events)
 
 
 def _waiting(container: Tree, old: Tree, last: Tree, reason: Tree) -> Tree:

@@ -11,6 +11,8 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from steersman.nodes.simulation.events import Event
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -100,15 +102,6 @@ def _pull_error(reference: ImageReference, code: str, cause: str) -> str:
     )
 
 
-class Event(NamedTuple):
-    """An event of the kubelet about a container, or about the pod when ``container`` is empty."""
-
-    type: str
-    reason: str
-    message: str
-    container: str = ""
-
-
 class ImageProblem(NamedTuple):
     """Reason why a container cannot start now."""
 
@@ -148,6 +141,11 @@ def image_problem(container: Tree, behavior: Behavior, *, since: datetime, now: 
         )
         return ImageProblem(ERR_IMAGE_NEVER_PULL, message, healed, events)
     return _failing_pull(image, name, error, since=since, now=now)
+
+
+def is_pulled(container: Tree, behavior: Behavior) -> bool:
+    """True if a container whose image can be used pulls it before it starts."""
+    return container.get("imagePullPolicy") == "Always" or bool(behavior.image_pull_error)
 
 
 def _failing_pull(image: str, name: str, error: str, *, since: datetime, now: datetime) -> ImageProblem:

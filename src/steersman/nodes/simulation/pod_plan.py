@@ -35,7 +35,7 @@ from steersman.nodes.simulation.containers import (
     not_started,
     program_for,
 )
-from steersman.nodes.simulation.images import Event
+from steersman.nodes.simulation.events import Event
 from steersman.nodes.simulation.programs import FOREVER, Program
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import math
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from steersman.nodes.simulation.images import Event
+from steersman.nodes.simulation.events import Event
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree

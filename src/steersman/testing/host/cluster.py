@@ -193,6 +193,7 @@ class HostedCluster:
         pki = self._prepared.shared.pki
         return NodesOptions(
             nodes=self._options.nodes,
+            pod_events=False,
             kubelet_certificate_file=pki.kubelet.certificate,
             kubelet_key_file=pki.kubelet.key,
             kubelet_client_ca_file=pki.ca.certificate,

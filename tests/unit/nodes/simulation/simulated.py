@@ -30,6 +30,9 @@ class Simulation:
         self.ends = ends
         #: Seconds since the start, the pod's phase, and the state of each container.
         self.seen: list[tuple[float, str, *tuple[str, ...]]] = []
+        #: Events of containers that start.
+        self.starts: list[tuple[str, str, str]] = []
+        #: All other events.
         self.events: list[tuple[str, str, str]] = []
 
     def run(self, seconds: float) -> list[tuple[float, str, *tuple[str, ...]]]:
@@ -48,7 +51,9 @@ class Simulation:
                 self.now = following.due
                 continue
             self.apply(following.status)
-            self.events += [(event.type, event.reason, event.message) for event in following.events]
+            for event in following.events:
+                events = self.starts if event.reason in ("Pulled", "Created", "Started") else self.events
+                events.append((event.type, event.reason, event.message))
             states = tuple(state_of(status) for status in self.statuses())
             self.seen.append(((self.now - NOW).total_seconds(), self.pod["status"]["phase"], *states))
         self.now = max(end, self.now)
