@@ -4,6 +4,8 @@ Hypothesis has no deadline, since a busy machine is not a failure, and takes the
 not depend on luck; ``--hypothesis-profile=random`` looks for others.
 """
 
+import gc
+
 import pytest
 from hypothesis import HealthCheck, settings
 from scripts.etcd_cluster import EtcdCluster, find_binary
@@ -13,6 +15,17 @@ from steersman.apiserver.generic import store
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("steersman", settings.get_profile("random"), derandomize=True)
 settings.load_profile("steersman")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection():
+    """Exclude test modules and items, which live until the end, from garbage collections."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -19,11 +19,9 @@ from steersman.testing import ControlPlane
 MANIFESTS = Path(__file__).parent / "manifests"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything here drives a started server."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.e2e)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the tests of this folder: all of them drive a started server."""
+    item.add_marker(pytest.mark.e2e)
 
 
 @pytest.fixture(scope="session")
