@@ -1,4 +1,4 @@
-"""Fixtures of the suite of public definitions: one project, its files, and kubectl without what it made afterwards."""
+"""Fixtures of the suite of public definitions: files of projects, and kubectl without what it made afterwards."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Kubectl
-from tests.e2e.public.notation import PROJECTS, Project, project
+from tests.e2e.public.notation import Project, all_projects, project
 
 #: Annotations of an object may take so much together, and client-side apply keeps the whole object in one.
 ANNOTATIONS_MAX_BYTES = 256 * 1024
 
 
 class Files:
-    """Manifests of a project."""
+    """Manifests of one project or all."""
 
     def __init__(self, folder: Path, content: Project) -> None:
         self.folder = folder
@@ -46,29 +46,14 @@ def is_large(definition: dict[str, Any]) -> bool:
     return len(json.dumps(definition, separators=(",", ":"))) > ANNOTATIONS_MAX_BYTES
 
 
-@pytest.fixture(params=PROJECTS)
+@pytest.fixture
 def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
-    """Return the manifests of one project."""
-    return Files(tmp_path, project(request.param))
+    """Return the manifests of the project that is the parameter, else those of all projects together."""
+    return Files(tmp_path, project(request.param) if hasattr(request, "param") else all_projects())
 
 
 @pytest.fixture
 def clean_kubectl(kubectl: Kubectl, files: Files) -> Iterator[Kubectl]:
-    """kubectl in a namespace of its own; the project's definitions, and objects with them, are gone at the end."""
+    """kubectl in a namespace of its own; the definitions, and objects with them, are gone at the end."""
     yield kubectl
     kubectl.run("delete", "-f", files.definitions, "--ignore-not-found")
-
-
-@pytest.fixture
-def all_files(tmp_path: Path) -> Files:
-    """Return the manifests of all projects together."""
-    projects = [project(name) for name in PROJECTS]
-    lists = ([item for entry in projects for item in entry[field]] for field in (1, 2, 3))
-    return Files(tmp_path, Project("all", *lists))
-
-
-@pytest.fixture
-def clean_kubectl_of_all(kubectl: Kubectl, all_files: Files) -> Iterator[Kubectl]:
-    """kubectl in a namespace of its own; definitions of all projects are gone at the end."""
-    yield kubectl
-    kubectl.run("delete", "-f", all_files.definitions, "--ignore-not-found")

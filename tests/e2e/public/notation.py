@@ -129,6 +129,12 @@ def project(name: str) -> Project:
     return Project(name, expanded, file["objects"], file["changes"])
 
 
+def all_projects() -> Project:
+    """Return the definitions, objects and changes of all projects together."""
+    lists = ([item for name in PROJECTS for item in project(name)[field]] for field in (1, 2, 3))
+    return Project("all", *lists)
+
+
 def merged(obj: Any, patch: Any) -> Any:
     """Return a JSON merge patch's result (RFC 7386)."""
     if not isinstance(patch, dict):
