@@ -41,14 +41,14 @@ class Meter(Protocol):
 class Allowance:
     """Meter of work on the event loop."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_remaining_units",)
 
     def __init__(self, units: int) -> None:
-        self._left = units
+        self._remaining_units = units
 
     def spend(self, units: int) -> None:
-        self._left -= units
-        if self._left < 0:
+        self._remaining_units -= units
+        if self._remaining_units < 0:
             raise WorkLimitError
 
 

@@ -75,7 +75,7 @@ class PodEvents(Generic[OwnerT]):
             case Added(new=pod) if not is_being_deleted(pod):
                 self._added(pod)
             case Added(new=pod) | Deleted(old=pod):
-                self._gone(pod)
+                self._deleted(pod)
             case Updated(old=old, new=pod):
                 self._updated(old, pod)
 
@@ -87,7 +87,7 @@ class PodEvents(Generic[OwnerT]):
         else:
             self._adoptable(pod)
 
-    def _gone(self, pod: Pod) -> None:
+    def _deleted(self, pod: Pod) -> None:
         owner = self.owner_of(pod)
         if owner is not None:
             self._expectations.deletion_observed(key_of(owner), uid_of(pod))
@@ -100,7 +100,7 @@ class PodEvents(Generic[OwnerT]):
         if former is not None and (owner is None or uid_of(owner) != uid_of(former)):
             self._controller.enqueue(former)
         if is_being_deleted(pod):
-            self._gone(pod)
+            self._deleted(pod)
         elif owner is not None:
             self._enqueue(owner, pod)
             self._enqueue_when_available(owner, old, pod)

@@ -267,7 +267,7 @@ async def test_health_check_fails_while_the_disk_hangs(open_store, clock, path, 
     await store.txn([Put("/a", b"1")])
     with blocked(path):
         check = asyncio.ensure_future(store.check_writable())
-        while not store._pipeline._sent:
+        while not store._pipeline._in_flight:
             await asyncio.to_thread(int)
         await clock.advance(2.5)
         with pytest.raises(Unavailable, match="not durable within 2 s"):
@@ -281,7 +281,7 @@ async def test_writes_are_refused_while_the_disk_hangs(open_store, clock, path, 
     store = await open_store(kind)
     with blocked(path):
         write = asyncio.ensure_future(store.txn([Put("/a", b"1")]))
-        while not store._pipeline._sent:
+        while not store._pipeline._in_flight:
             await asyncio.to_thread(int)
         await clock.advance(2 * STALL_SECONDS)
         with pytest.raises(Unavailable, match="may happen later"):

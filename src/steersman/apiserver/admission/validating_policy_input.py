@@ -40,10 +40,10 @@ _NAMESPACE_METADATA: Final = [
 class CostBudget:
     """Remaining cost budget of a policy's expressions."""
 
-    __slots__ = ("left",)
+    __slots__ = ("remaining",)
 
     def __init__(self, budget: int) -> None:
-        self.left = budget
+        self.remaining = budget
 
 
 class PolicyVariables(dict[str, Any]):
@@ -64,7 +64,7 @@ class PolicyVariables(dict[str, Any]):
         if isinstance(program, str):
             raise EvalError(f'composited variable "{name}" fails to compile: {program}')
         result = program.evaluate({**self._around, "variables": self})
-        self._spending.left -= result.cost
+        self._spending.remaining -= result.cost
         if result.error is not None:
             raise EvalError(f'composited variable "{name}" fails to evaluate: {result.error}')
         self[name] = result.value

@@ -119,8 +119,8 @@ def evaluate(expression: str, program: Program | str, variables: Mapping[str, An
     if isinstance(program, str):
         raise EvaluationError(f"compilation error: {program}")
     result = program.evaluate(variables)
-    spending.left -= result.cost
-    if spending.left < 0:
+    spending.remaining -= result.cost
+    if spending.remaining < 0:
         raise OutOfBudgetError(_OUT_OF_BUDGET)
     if result.error is not None:
         raise EvaluationError(f"expression '{expression}' resulted in error: {result.error}")
@@ -224,6 +224,6 @@ class ValidatingRules(Expressions):
 def _message_text(program: Program, variables: Mapping[str, Any], spending: CostBudget) -> str:
     """Return the value of a messageExpression; empty if it is not usable."""
     result = program.evaluate(variables)
-    spending.left -= result.cost
+    spending.remaining -= result.cost
     text = result.value.strip() if isinstance(result.value, str) else ""
     return "" if "\n" in text or len(text.encode()) > _MESSAGE_MAX_BYTES else text

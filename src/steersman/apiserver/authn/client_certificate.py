@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
 
 #: Maximum number of cached certificates; the cache is cleared when full.
-_SEEN_MAX: Final = 1024
+_CERTIFICATES_MAX: Final = 1024
 #: Seconds for which a validity check of a certificate is reused.
 _VERIFIED_SECONDS: Final = 10.0
 _CERTIFICATE: Final = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
@@ -61,7 +61,8 @@ class ClientCertificate:
     def __init__(self, clock: Clock, authorities: CertificateAuthorities | None = None) -> None:
         self._clock: Final = clock
         self._authorities: Final = CertificateAuthorities() if authorities is None else authorities
-        self._seen: dict[str, UserInfo] = {}
+        #: Users by certificate, in PEM.
+        self._users: dict[str, UserInfo] = {}
         #: Certificates whose validity was checked recently.
         self._verified: dict[str, _Verified] = {}
 
@@ -87,13 +88,13 @@ class ClientCertificate:
         signers: frozenset[str] = tls.get("client_cert_authorities") or frozenset()
         if self._authorities.clients is not None and self._authorities.clients.isdisjoint(signers):
             raise InvalidCredentials("x509: certificate signed by unknown authority")
-        user = self._seen.get(chain[0])
+        user = self._users.get(chain[0])
         if user is None:
             user = _user(tls)
-            if len(self._seen) >= _SEEN_MAX:
-                self._seen.clear()
+            if len(self._users) >= _CERTIFICATES_MAX:
+                self._users.clear()
                 self._verified.clear()
-            self._seen[chain[0]] = user
+            self._users[chain[0]] = user
         if self._authorities.front_proxies.isdisjoint(
             signers
         ):  # not for front proxies: the next request may have another user

@@ -82,7 +82,7 @@ class LegacyTokens:
         secret = await self._secrets.secret(namespace, name)
         if secret is None or secret["metadata"].get("deletionTimestamp"):
             raise InvalidCredentials("the service account token has been invalidated")
-        if not hmac.compare_digest(_held(secret), token.encode()):
+        if not hmac.compare_digest(_token_of(secret), token.encode()):
             raise InvalidCredentials("the service account token does not match the server's copy")
         service_account = await self._objects.find("ServiceAccount", account, namespace=namespace)
         if service_account is None or service_account.uid != uid or service_account.deleted_seconds is not None:
@@ -121,7 +121,7 @@ def _text(claims: dict[str, Any], part: str) -> str:
     return value
 
 
-def _held(secret: dict[str, Any]) -> bytes:
+def _token_of(secret: dict[str, Any]) -> bytes:
     try:
         return base64.b64decode((secret.get("data") or {}).get("token") or "")
     except (binascii.Error, ValueError):

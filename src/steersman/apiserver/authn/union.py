@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import UserInfo
 
 #: Maximum number of cached users with added group; the cache is cleared when full.
-_KNOWN_MAX = 4096
+_CACHED_USERS_MAX = 4096
 _NOTHING: dict[str, Any] = {}
 
 
@@ -37,7 +37,7 @@ class Union:
         self._certificates = certificates
         self._bearer_tokens = bearer_tokens
         #: By identity, as authenticators with caches return the same object; the value keeps its key alive.
-        self._known: dict[int, tuple[UserInfo, UserInfo]] = {}
+        self._cached_users: dict[int, tuple[UserInfo, UserInfo]] = {}
 
     def authenticate_cached(self, request: Request) -> UserInfo | None:
         """Return the user of cached credentials that are still valid; certificates precede tokens."""
@@ -65,9 +65,9 @@ class Union:
         return ANONYMOUS_USER if self._anonymous else None
 
     def _with_group(self, user: UserInfo) -> UserInfo:
-        cached = self._known.get(id(user))
+        cached = self._cached_users.get(id(user))
         if cached is None:
-            if len(self._known) >= _KNOWN_MAX:
-                self._known.clear()
-            cached = self._known[id(user)] = (user, with_authenticated_group(user))
+            if len(self._cached_users) >= _CACHED_USERS_MAX:
+                self._cached_users.clear()
+            cached = self._cached_users[id(user)] = (user, with_authenticated_group(user))
         return cached[1]

@@ -140,7 +140,7 @@ class CustomResources:
         self._conversions = conversions
         self._definitions = registry.stored(_DEFINITIONS)
         #: Last synced version by definition name.
-        self._seen: dict[str, int] = {}
+        self._synced_revisions: dict[str, int] = {}
         #: Revision and earliest time of the next try, by the name of a definition whose sync failed.
         self._retries: dict[str, tuple[int, float]] = {}
         self._names: Final = GroupNames()
@@ -185,8 +185,8 @@ class CustomResources:
     def _due_by_group(self) -> dict[str, list[str]]:
         """Return the names of new, changed and deleted definitions by group, without those of groups being synced."""
         entries = {entry.name: entry for entry in self._definitions.cache.snapshot()}
-        names = [name for name in self._seen if name not in entries]
-        names += [name for name, entry in entries.items() if self._seen.get(name) != entry.revision]
+        names = [name for name in self._synced_revisions if name not in entries]
+        names += [name for name, entry in entries.items() if self._synced_revisions.get(name) != entry.revision]
         self._retries = {name: retry for name, retry in self._retries.items() if name in entries}
         now = self._clock.monotonic()
         due: dict[str, list[str]] = {}
@@ -214,7 +214,7 @@ class CustomResources:
         entry = cache.get(cache.key("", name))
         if entry is None:
             self._stop_serving(name)
-            self._seen.pop(name, None)
+            self._synced_revisions.pop(name, None)
             return
         try:
             is_settled = await self._look(name, entry)
@@ -225,7 +225,7 @@ class CustomResources:
             _log.exception("definition %s cannot be served", name)
             is_settled = True
         if is_settled:
-            self._seen[name] = entry.revision
+            self._synced_revisions[name] = entry.revision
         else:
             self._retries[name] = (entry.revision, self._clock.monotonic() + _RETRY_SECONDS)
             self._clock.timer(_RETRY_SECONDS, starter.wake)

@@ -58,7 +58,7 @@ class ConvertingWatchStream(WatchStream):
         self._retry_timer: Timer | None = None
 
     async def __anext__(self) -> bytes:
-        if not self._begun:
+        if not self._is_started:
             piece = await self._begin()
             if piece:
                 return piece
@@ -67,7 +67,7 @@ class ConvertingWatchStream(WatchStream):
             if error is not None:
                 return self._failed(error)
         while True:
-            if not self._over and self._initial_revision is None:
+            if not self._is_ended and self._initial_revision is None:
                 await self._convert_ahead()
             if self._is_behind:
                 await self._served.clock.sleep(0)
@@ -75,7 +75,7 @@ class ConvertingWatchStream(WatchStream):
             self._is_behind = is_behind and self._retry_timer is None
             if piece:
                 return piece
-            if self._over:
+            if self._is_ended:
                 await self.aclose()
                 raise StopAsyncIteration
             if not self._is_behind:

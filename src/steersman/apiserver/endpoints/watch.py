@@ -144,14 +144,14 @@ class WatchStream:
         self._options = options
         self._revision = revision
         #: Everything up to here has been sent, and perhaps more.
-        self._seen = revision
+        self._sent_revision = revision
         #: Changes up to here are not sent (a watch from the future).
         self._after = 0
         self._cursor = 0
         self._epoch = served.cache.epoch
-        self._begun = False
+        self._is_started = False
         #: Nothing more follows.
-        self._over = False
+        self._is_ended = False
         #: More can be read without waiting.
         self._is_behind = False
         #: Objects of the present state that have not been sent.
@@ -162,7 +162,7 @@ class WatchStream:
         self._woken: asyncio.Future[None] | None = None
         self._push: Push | None = None
         #: A piece that the client could not take when it was pushed.
-        self._held = b""
+        self._unsent_piece = b""
         clock = served.clock
         self._end = clock.monotonic() + self._timeout_seconds()
         self._bookmark_due = self._next_bookmark()
@@ -175,13 +175,13 @@ class WatchStream:
         return self
 
     async def __anext__(self) -> bytes:
-        if not self._begun:
+        if not self._is_started:
             piece = await self._begin()
             if piece:
                 return piece
         while True:
-            if self._held:
-                piece, self._held = self._held, b""
+            if self._unsent_piece:
+                piece, self._unsent_piece = self._unsent_piece, b""
                 return piece
             push = self._push
             if push is not None and push.is_paused:
@@ -191,7 +191,7 @@ class WatchStream:
             self._is_behind, piece = self._next()
             if piece:
                 return piece
-            if self._over:
+            if self._is_ended:
                 await self.aclose()
                 raise StopAsyncIteration
             if not self._is_behind:
@@ -199,7 +199,7 @@ class WatchStream:
 
     async def aclose(self) -> None:
         """Let go of everything. Idempotent."""
-        self._over = True
+        self._is_ended = True
         self._initial.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -238,9 +238,9 @@ class WatchStream:
             return False
         busy, piece = self._next()
         if piece and not push(piece):
-            self._held = piece
+            self._unsent_piece = piece
             return False
-        return not busy and not self._over
+        return not busy and not self._is_ended
 
     # -- the beginning -----------------------------------------------------------------------------------------------
 
@@ -272,7 +272,7 @@ class WatchStream:
 
     def _start(self) -> None:
         """Set the cursor into the ring, and read the current state if initial events are requested."""
-        self._begun = True
+        self._is_started = True
         cache, ring = self._cache, self._cache.ring
         self._epoch = cache.epoch
         self._cursor = ring.end
@@ -298,13 +298,13 @@ class WatchStream:
 
     def _next(self) -> tuple[bool, bytes]:
         """Return whether more can be read without waiting, and the next piece, empty without one."""
-        if self._over:
+        if self._is_ended:
             return False, b""
         now = self._served.clock.monotonic() + _EARLY_SECONDS
         if self._epoch < self._cache.expired_epoch:
             return False, self._failed(self._too_old())
         if now >= self._end or self._epoch != self._cache.epoch:
-            self._over = True
+            self._is_ended = True
             return False, b""
         if self._initial_revision is not None:
             return True, self._initial_piece(self._initial_revision)
@@ -323,7 +323,7 @@ class WatchStream:
         frames, self._cursor = self._feed.read(self._cursor)
         is_behind = self._cursor < ring.end
         if not is_behind:
-            self._seen = self._cache.revision
+            self._sent_revision = self._cache.revision
         if now >= self._bookmark_due and not is_behind:
             frames += self._bookmark()
         return is_behind, frames
@@ -359,13 +359,13 @@ class WatchStream:
         return self._feed.event(EventType.BOOKMARK, self._view.whole_of(tree))
 
     def _failed(self, error: StatusError) -> bytes:
-        self._begun = self._over = True
+        self._is_started = self._is_ended = True
         if self._feed.is_protobuf:
             return self._feed.event(EventType.ERROR, encode_body(error.status))
         return error_frame(error.status)
 
     def _too_old(self) -> StatusError:
-        return resource_expired(f"too old resource version: {self._seen} ({self._cache.ring.floor})")
+        return resource_expired(f"too old resource version: {self._sent_revision} ({self._cache.ring.floor})")
 
     # -- time --------------------------------------------------------------------------------------------------------
 

@@ -50,28 +50,28 @@ _RULED: Final = (
 _UINT64_END: Final = 2**64
 
 
-class _Last:
+class _LastSecond:
     """Cache of the last formatted second: start, end and text. Most writes fall into the second of their predecessor."""
 
-    __slots__ = ("told",)
+    __slots__ = ("formatted",)
 
     def __init__(self) -> None:
         #: One value, so that servers in several threads never see the parts of two.
-        self.told: tuple[datetime, datetime, str] = (_NEVER, _NEVER, "")
+        self.formatted: tuple[datetime, datetime, str] = (_NEVER, _NEVER, "")
 
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _SECOND: Final = timedelta(seconds=1)
-_last: Final = _Last()
+_last_second: Final = _LastSecond()
 
 
 def time_text(now: datetime) -> str:
     """Return a time as objects hold it: UTC, whole seconds."""
-    start, end, text = _last.told
+    start, end, text = _last_second.formatted
     if not start <= now < end:
         start = now.replace(microsecond=0)
         text = start.isoformat().removesuffix("+00:00") + "Z"
-        _last.told = start, start + _SECOND, text
+        _last_second.formatted = start, start + _SECOND, text
     return text
 
 

@@ -221,10 +221,10 @@ def _matters(change: Change[Pod]) -> bool:
     """Report whether a pod event affects eviction: claims, Node, or deletion changed."""
     if not entries(change.latest):
         return False
-    return not isinstance(change, Updated) or _seen(change.old) != _seen(change.new)
+    return not isinstance(change, Updated) or _relevant_state(change.old) != _relevant_state(change.new)
 
 
-def _seen(pod: Pod) -> tuple[object, ...]:
+def _relevant_state(pod: Pod) -> tuple[object, ...]:
     return node_of(pod), is_active(pod), pod.status.resourceClaimStatuses if pod.status else None
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lightkube.models.core_v1 import Pod, Service
 
 
-class _Seen(NamedTuple):
+class _ServiceState(NamedTuple):
     service: datetime | None
     pods: dict[str, datetime]
 
@@ -24,11 +24,11 @@ class TriggerTimes:
     """Last seen state of each Service. Upstream: ``TriggerTimeTracker``."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, _Seen] = {}
+        self._states: dict[str, _ServiceState] = {}
 
     def forget(self, key: str) -> None:
         """Remove a deleted Service."""
-        self._seen.pop(key, None)
+        self._states.pop(key, None)
 
     def last_change_trigger_time(self, key: str, service: Service, pods: Sequence[Pod]) -> str | None:
         """Return the earliest change since the last call; of a new Service its creation time.
@@ -37,8 +37,8 @@ class TriggerTimes:
         """
         created = metadata_field(service, "creationTimestamp")
         moments = {name_of(pod): since for pod in pods if (since := _moment(pod)) is not None}
-        before = self._seen.get(key)
-        self._seen[key] = _Seen(created, moments)
+        before = self._states.get(key)
+        self._states[key] = _ServiceState(created, moments)
         if before is None:
             return format_time(created) if created is not None else None
         news = [since for name, since in moments.items() if name not in before.pods or since > before.pods[name]]

@@ -152,11 +152,11 @@ class NamespaceController(ManagedController):
                 if "deletecollection" in verbs:
                     await self._delete_collection(resource, namespace)
                 return
-            if not await self._left(resource, namespace):
+            if not await self._remaining_objects(resource, namespace):
                 return
             if not ("deletecollection" in verbs and await self._delete_collection(resource, namespace)):
                 await self._delete_each(resource, namespace)
-            progress.add(resource, remains_of(resource, await self._left(resource, namespace)))
+            progress.add(resource, remains_of(resource, await self._remaining_objects(resource, namespace)))
         except UnexpectedItemsRemain as error:
             progress.add(resource, error.remains)
             progress.errors.append(f"unexpected items still remain in namespace: {namespace} for gvr: {error}")
@@ -170,11 +170,11 @@ class NamespaceController(ManagedController):
         )
 
     async def _delete_each(self, resource: ResourceType[Any], namespace: str) -> None:
-        for obj in await self._left(resource, namespace):
+        for obj in await self._remaining_objects(resource, namespace):
             with suppress(Conflict, MethodNotAllowed, NotFound):
                 await self.client.delete(resource, name_of(obj), namespace=namespace, propagation_policy="Background")
 
-    async def _left(self, resource: ResourceType[Any], namespace: str) -> list[Any]:
+    async def _remaining_objects(self, resource: ResourceType[Any], namespace: str) -> list[Any]:
         """Return the remaining objects from the server, as the cache may lack the latest ones."""
         try:
             return await self.client.list_all(metadata_only(resource), namespace=namespace)

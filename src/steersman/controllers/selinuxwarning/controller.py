@@ -120,10 +120,10 @@ def _begins_or_ends(change: Change[Pod]) -> bool:
     """Report whether a pod event can change conflicts; updates matter only for ephemeral containers."""
     if not claim_keys_of(change.latest):
         return False
-    return not isinstance(change, Updated) or _seen(change.old) != _seen(change.new)
+    return not isinstance(change, Updated) or _relevant_state(change.old) != _relevant_state(change.new)
 
 
-def _seen(pod: Pod) -> tuple[bool, int]:
+def _relevant_state(pod: Pod) -> tuple[bool, int]:
     return is_finished(pod), len((pod.spec.ephemeralContainers if pod.spec else None) or ())
 
 

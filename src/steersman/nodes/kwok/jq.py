@@ -52,7 +52,7 @@ def compile_query(text: str) -> Query:
     work = parser.work
 
     def bounded(value: Any) -> Iterator[Any]:
-        work.left = _COMBINATIONS_MAX
+        work.remaining = _COMBINATIONS_MAX
         yield from query(value)
 
     return bounded
@@ -61,15 +61,15 @@ def compile_query(text: str) -> Query:
 class _Work:
     """Budget of combinations of values in one run; their number multiplies with each index."""
 
-    __slots__ = ("left",)
+    __slots__ = ("remaining",)
 
     def __init__(self) -> None:
-        self.left = _COMBINATIONS_MAX
+        self.remaining = _COMBINATIONS_MAX
 
     def count(self) -> None:
         """Count a combination. Raises QueryError when the budget is exceeded."""
-        self.left -= 1
-        if self.left < 0:
+        self.remaining -= 1
+        if self.remaining < 0:
             raise QueryError("the query combines too many values")
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: Begins the value of a key that no provider decrypts; the reason follows. No codec decodes it.
 UNREADABLE: Final = b"k8s:enc:unreadable: "
 #: Batches that a watch holds back while a data key is decrypted; beyond this the watch is lost.
-_HELD_BATCHES_MAX: Final = 1000
+_UNDECRYPTED_BATCHES_MAX: Final = 1000
 #: Keys of upstream's own layout; ``--etcd-prefix`` replaces this.
 _ROOT: Final = "/registry"
 
@@ -270,7 +270,7 @@ class _Watch:
         self._on_lost = on_lost
         self._tasks = tasks
         #: Batches that wait for a data key, oldest first. Not empty while ``_loading`` runs.
-        self._held: deque[Batch] = deque()
+        self._undecrypted: deque[Batch] = deque()
         self._loading: asyncio.Task[None] | None = None
         self._closed = False
         self.inner: Subscription | None = None
@@ -279,16 +279,16 @@ class _Watch:
         """Pass a batch on, at once if all of its data keys are known and nothing is held back."""
         if self._closed:
             return
-        if self._held:
-            if len(self._held) >= _HELD_BATCHES_MAX:
+        if self._undecrypted:
+            if len(self._undecrypted) >= _UNDECRYPTED_BATCHES_MAX:
                 self._end(Unavailable("a KMS plugin did not decrypt a data key in time, too many events wait for it"))
             else:
-                self._held.append(batch)
+                self._undecrypted.append(batch)
             return
         try:
             readable = self._store.readable_batch(batch)
         except DataKeyUnknownError as missing:
-            self._held.append(batch)
+            self._undecrypted.append(batch)
             self._store.hold(self)
             self._loading = self._tasks.start("decrypt data keys of a watch", self._load(missing))
             return
@@ -296,16 +296,16 @@ class _Watch:
 
     async def _load(self, missing: DataKeyUnknownError) -> None:
         """Fetch data keys until nothing is held back. The watch ends when a plugin fails: the reader starts again."""
-        while self._held:
+        while self._undecrypted:
             try:
                 await missing.load()
             except Unavailable as error:
                 self._end(error)
                 return
             try:
-                while self._held:
-                    readable = self._store.readable_batch(self._held[0])
-                    self._held.popleft()
+                while self._undecrypted:
+                    readable = self._store.readable_batch(self._undecrypted[0])
+                    self._undecrypted.popleft()
                     self._sink(readable)
                     self._store.release(self)
             except DataKeyUnknownError as another:
@@ -314,12 +314,12 @@ class _Watch:
     @property
     def is_holding(self) -> bool:
         """True if events wait for a data key."""
-        return bool(self._held)
+        return bool(self._undecrypted)
 
     @property
     def held_from(self) -> int:
         """Revision of the oldest event that is held back; call it while ``is_holding``."""
-        return self._held[0].events[0].mod_revision
+        return self._undecrypted[0].events[0].mod_revision
 
     def lost(self, error: StoreError) -> None:
         """Report that the inner watch ended."""
@@ -333,7 +333,7 @@ class _Watch:
     def close(self) -> None:
         """Stop: the sink is not called again. Idempotent."""
         self._closed = True
-        self._held.clear()
+        self._undecrypted.clear()
         self._store.release(self)
         if self.inner is not None:
             self.inner.close()

@@ -84,7 +84,7 @@ class EventLog:
         self._stream: StreamCall | None = None
         self._member: Member | None = None
         #: Monotonic time of the last message of the stream, or of its start.
-        self._heard = 0.0
+        self._last_message_at = 0.0
         self._waiters = RevisionWaiters(clock)
 
     def start_at(self, header: Header) -> None:
@@ -118,7 +118,7 @@ class EventLog:
         restarts = self.restarts
         guard = self._clock.timer(_CREATE_SECONDS, stream.cancel)
         try:
-            self._stream, self._member, self._heard = stream, member, self._clock.monotonic()
+            self._stream, self._member, self._last_message_at = stream, member, self._clock.monotonic()
             while (message := await stream.read()) is not None:
                 response = messages.read_watch(message)
                 if response.is_canceled:
@@ -203,7 +203,7 @@ class EventLog:
             return
         revision, events = events_of(response, self._keys, self._on_foreign)
         self._newest = [event for event in response.events if event.kv.mod_revision == revision]
-        self.revision, self._heard = revision, self._clock.monotonic()
+        self.revision, self._last_message_at = revision, self._clock.monotonic()
         if events:
             self._dispatcher.deliver(events, revision=revision)
         self._waiters.resolve(revision)
@@ -221,7 +221,7 @@ class EventLog:
         return revision <= self.revision and self._is_verified
 
     def _replace_stream(self) -> None:
-        is_silent = self._clock.monotonic() - self._heard >= STALL_SECONDS
+        is_silent = self._clock.monotonic() - self._last_message_at >= STALL_SECONDS
         if is_silent and self._stream is not None and self._member is not None:
             _log.warning("the watch of %s stands still; another member is asked", self._member.url)
             self._client.members.failed(self._member)

@@ -28,7 +28,7 @@ class GILRelease:
     def __init__(self, progress: Callable[[], int]) -> None:
         """``progress`` returns a number that changes when a thread makes progress."""
         self._progress = progress
-        self._seen = progress()
+        self._last_progress = progress()
         #: Waits since the last progress.
         self.fruitless = 0
         #: Held, unless a notification waits. Not a ``SimpleQueue``, whose ``get`` may wait for ever: a time-out that has passed
@@ -44,6 +44,6 @@ class GILRelease:
     def wait(self) -> float:
         """Wait for a moment; return the seconds after which to wait again, if threads still work then."""
         is_notified = self._signal.acquire(timeout=RELEASE_SECONDS)
-        before, self._seen = self._seen, self._progress()
-        self.fruitless = 0 if is_notified or self._seen != before else self.fruitless + 1
+        before, self._last_progress = self._last_progress, self._progress()
+        self.fruitless = 0 if is_notified or self._last_progress != before else self.fruitless + 1
         return _FRUITLESS_PAUSE_SECONDS if self.fruitless > FRUITLESS_MAX else 0.0

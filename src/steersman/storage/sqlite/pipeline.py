@@ -74,7 +74,7 @@ class Pipeline:
         self._loop = asyncio.get_running_loop()
         #: Writes sent to the writer, in order, and accepted writes that wait, oldest first; bounded by the
         #: callers, each of which waits for its own.
-        self._sent: deque[list[Write]] = deque()
+        self._in_flight: deque[list[Write]] = deque()
         self._gathered: list[Write] = []
         #: Number of failures, each of which refused all writes in flight.
         self.refusals = 0
@@ -95,7 +95,7 @@ class Pipeline:
         self._stalls.close()
 
     def _has_work(self) -> bool:
-        return bool(self._sent or self._gathered)
+        return bool(self._in_flight or self._gathered)
 
     def accept(
         self,
@@ -152,7 +152,7 @@ class Pipeline:
 
     def _refuse_waiters(self) -> None:
         """Fail the waiting callers. Their writes stay in flight and happen if the writer continues."""
-        writes = [write for batch in (*self._sent, self._gathered) for write in batch]
+        writes = [write for batch in (*self._in_flight, self._gathered) for write in batch]
         error = f"the write was not durable within {STALL_SECONDS:g} s, and may happen later: the disk or the writer process hangs"
         _log.error("%d writes: %s", len(writes), error)
         for write in writes:
@@ -183,7 +183,7 @@ class Pipeline:
             refused, self._gathered = batch + self._gathered, []
             self._refuse(refused, str(error))
         else:
-            self._sent.append(batch)
+            self._in_flight.append(batch)
 
     def _next_batch(self) -> list[Write]:
         size_bytes = 0
@@ -226,14 +226,14 @@ class Pipeline:
 
     async def settled(self) -> None:
         """Wait until every accepted write is durable and applied, or refused."""
-        if self._sent or self._gathered:
+        if self._in_flight or self._gathered:
             woken: asyncio.Future[None] = self._loop.create_future()
             self._waiting.append((self._accepted, woken))
             await woken
 
     async def applied(self, revision: int) -> None:
         """Wait until a revision that was read from disk is applied."""
-        while self.revision < revision and (self._sent or self._gathered):
+        while self.revision < revision and (self._in_flight or self._gathered):
             await self.settled()
 
     # Results of the writer.
@@ -242,10 +242,10 @@ class Pipeline:
         """Handle results: this many batches are durable; with an error, all other batches failed."""
         self._stalls.progressed()
         if batches:
-            self._apply([write for _ in range(batches) for write in self._sent.popleft()])
+            self._apply([write for _ in range(batches) for write in self._in_flight.popleft()])
         if error:
-            refused = [write for batch in (*self._sent, self._gathered) for write in batch]
-            self._sent.clear()
+            refused = [write for batch in (*self._in_flight, self._gathered) for write in batch]
+            self._in_flight.clear()
             self._gathered = []
             self._refuse(refused, error)
         self._hand_over()

@@ -44,7 +44,7 @@ class HostedCluster:
         """Without a snapshot it starts as a new cluster."""
         self._options: Final = options
         self._prepared: Final = prepared
-        self._given: Final = snapshot
+        self._snapshot: Final = snapshot
         self._directory: Path
         self._socket: socket.socket
         self._serving: Serving | None = None
@@ -145,7 +145,7 @@ class HostedCluster:
 
     def _first_snapshot(self) -> ClusterSnapshot | None:
         """Return the state to start from; None: there is none yet."""
-        snapshot = self._given
+        snapshot = self._snapshot
         if snapshot is None:
             snapshot = self._prepared.snapshots.get(self._options.is_whole)
             if snapshot is not None and self._options.clock == "real":

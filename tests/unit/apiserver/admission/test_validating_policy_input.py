@@ -25,9 +25,9 @@ def test_variables_are_evaluated_once_within_the_budget():
     }
     variables = PolicyVariables({**programs, "d": "no"}, {"object": {}}, spending)
     assert variables["b"] == [1, 2, 3]
-    left = spending.left
-    assert (variables["b"], spending.left < 1000) == ([1, 2, 3], True)
-    assert spending.left == left
+    remaining = spending.remaining
+    assert (variables["b"], spending.remaining < 1000) == ([1, 2, 3], True)
+    assert spending.remaining == remaining
     assert "c" in variables
     with pytest.raises(EvalError, match='composited variable "c" fails to evaluate: no such key: x'):
         variables["c"]

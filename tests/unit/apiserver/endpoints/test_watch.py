@@ -490,7 +490,7 @@ async def test_paused_watch_holds_a_cursor_and_no_events():
     for name in ("a", "b", "c"):
         await world.put(name)
         await world.clock.advance(1)
-    assert (watch.stream._cursor, watch.stream._held, pipe.pieces) == (cursor, b"", [])
+    assert (watch.stream._cursor, watch.stream._unsent_piece, pipe.pieces) == (cursor, b"", [])
     pipe.resume()
     assert [name for _, name, _ in await watch.event_keys()] == ["a", "b", "c"]
     await watch.close()

@@ -263,7 +263,7 @@ async def test_writes_in_flight_fail_when_the_process_dies_and_later_ones_succee
     first = pid(store)
     os.kill(first, signal.SIGSTOP)
     writes = [asyncio.ensure_future(store.txn([Put("/b", b"1"), Put("/a", b"2")])) for _ in range(3)]
-    while not store._pipeline._sent:
+    while not store._pipeline._in_flight:
         await asyncio.wait(writes, timeout=0)
     os.kill(first, signal.SIGKILL)
     outcomes = await asyncio.gather(*writes, return_exceptions=True)

@@ -73,7 +73,7 @@ async def test_writes_are_refused_while_the_writer_process_is_stopped(open_store
     go_on = stop_writer(store)
     waiting = asyncio.ensure_future(store.txn([Put("/b", b"1", expected=0)]))
     conflicting = asyncio.ensure_future(store.txn([Put("/b", b"2", expected=0)]))
-    while clock.waiting < 2 or not store._pipeline._sent:  # the upkeep, and the stall detector
+    while clock.waiting < 2 or not store._pipeline._in_flight:  # the upkeep, and the stall detector
         await asyncio.to_thread(int)
     await clock.advance(2 * STALL_SECONDS)
     with pytest.raises(Unavailable, match="not durable within 5 s, and may happen later"):
@@ -108,6 +108,6 @@ async def test_health_fails_while_the_writer_process_is_stopped(open_store, cloc
             await check
     go_on()
     async with asyncio.timeout(HANG_SECONDS):
-        while store._pipeline._sent:
+        while store._pipeline._in_flight:
             await asyncio.to_thread(int)
     await store.check_writable()

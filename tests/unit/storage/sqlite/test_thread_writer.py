@@ -198,7 +198,7 @@ def test_thread_survives_the_end_of_its_loop(path, clock):
     async def open_and_write():
         store = await SqliteStore.open(path, clock=clock, writer="thread")
         write = asyncio.ensure_future(store.txn([Put("/a", b"1")]))
-        while not store._pipeline._sent:
+        while not store._pipeline._in_flight:
             await asyncio.wait([write], timeout=0)
         return store
 

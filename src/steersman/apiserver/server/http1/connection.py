@@ -66,13 +66,11 @@ class ServerConnection:
     """
 
     __slots__ = (
-        "_body_left",
         "_closed",
         "_discarded",
         "_exchange",
         "_extensions",
         "_framing",
-        "_held",
         "_idle_since",
         "_idle_timer",
         "_is_head_complete",
@@ -87,9 +85,11 @@ class ServerConnection:
         "_phase",
         "_push",
         "_read_timer",
+        "_remaining_body_bytes",
         "_scheme",
         "_server",
         "_sockname",
+        "_unparsed",
         "_write_timer",
         "flow",
         "headers",
@@ -106,12 +106,12 @@ class ServerConnection:
         #: Set for a chunked body.
         self._framing: ChunkedFraming | None = None
         #: Remaining bytes of a body with Content-Length.
-        self._body_left = 0
+        self._remaining_body_bytes = 0
         #: The parser does not read this body.
         self._is_raw_body = False
         #: Bytes that cannot be parsed yet: an incomplete head, or data after the current request.
-        self._held = bytearray()
-        #: The request line in ``_held`` is well-formed.
+        self._unparsed = bytearray()
+        #: The request line in ``_unparsed`` is well-formed.
         self._is_line_checked = False
         #: Received body bytes after the end of the response.
         self._discarded = 0
@@ -181,19 +181,19 @@ class ServerConnection:
         phase = self._phase
         if phase == HEAD:
             self._idle_since = None
-            if self._held:
+            if self._unparsed:
                 self._extend_head(data)
             else:
                 self._parse(data)
         elif phase == BODY:
             self._parse(data)
         elif phase == ANSWER:
-            self._hold(data)
+            self._append_unparsed(data)
 
     # Parsing
 
     def _parse(self, data: bytes) -> None:
-        """Parse the bytes that belong to one request, and hold the rest."""
+        """Parse the bytes that belong to one request, and buffer the rest."""
         at = 0
         size = len(data)
         while at < size:
@@ -207,7 +207,7 @@ class ServerConnection:
                     break
                 end = data.find(b"\r\n\r\n", at) + 4
                 if end < 4:
-                    self._held += data[at:]
+                    self._unparsed += data[at:]
                     self._check_partial_head(0)
                     break
                 self._parse_head(data if end - at == size else data[at:end])
@@ -216,48 +216,48 @@ class ServerConnection:
                 at = self._parse_body(data, at)
             else:
                 if self._phase == ANSWER:
-                    self._hold(data[at:])
+                    self._append_unparsed(data[at:])
                 break
         self._update_read_timer()
 
-    def _hold(self, data: bytes) -> None:
-        self._held += data
-        if len(self._held) > PIPELINED_BYTES_MAX:
+    def _append_unparsed(self, data: bytes) -> None:
+        self._unparsed += data
+        if len(self._unparsed) > PIPELINED_BYTES_MAX:
             self.flow.pause_reading()
 
     def _extend_head(self, data: bytes) -> None:
         """Append to an incomplete head. Only new bytes are searched, so the cost is linear for packets of any size."""
-        start = max(0, len(self._held) - 3)
-        self._held += data
-        if self._held.find(b"\r\n\r\n", start) >= 0:
-            self._parse(self._take_held())
+        start = max(0, len(self._unparsed) - 3)
+        self._unparsed += data
+        if self._unparsed.find(b"\r\n\r\n", start) >= 0:
+            self._parse(self._take_unparsed())
             return
         self._check_partial_head(start)
         self._update_read_timer()
 
-    def _take_held(self) -> bytes:
-        held = bytes(self._held)
-        self._held.clear()
+    def _take_unparsed(self) -> bytes:
+        unparsed = bytes(self._unparsed)
+        self._unparsed.clear()
         self._is_line_checked = False
-        return held
+        return unparsed
 
     def _check_partial_head(self, start: int) -> None:
         """Reject an incomplete head that cannot become valid, with the response to the complete one."""
-        held = self._held
+        unparsed = self._unparsed
         if not self._is_line_checked:
-            end = held.find(b"\n", start) + 1
+            end = unparsed.find(b"\n", start) + 1
             if end:
                 self._is_line_checked = True
-                refusal = refusal_of_request_line(bytes(held[:end]))
+                refusal = refusal_of_request_line(bytes(unparsed[:end]))
                 if refusal is not None:
                     self._refuse(refusal)
                     return
-        if len(held) > HEAD_BYTES_MAX:
+        if len(unparsed) > HEAD_BYTES_MAX:
             self._refuse(TOO_LARGE)
             return
-        has_bare_lf = BARE_LF.search(held, start) is not None
+        has_bare_lf = BARE_LF.search(unparsed, start) is not None
         if has_bare_lf:
-            self._parse_head(self._take_held())
+            self._parse_head(self._take_unparsed())
 
     def _parse_head(self, head: bytes) -> None:
         """Parse a complete head and start its request, or reject it."""
@@ -308,7 +308,7 @@ class ServerConnection:
                     self._framing = ChunkedFraming()
                     self.headers = []  # trailers, which are dropped
                 else:
-                    self._body_left = length
+                    self._remaining_body_bytes = length
         raw_path, query = target
         path = raw_path.decode("ascii")
         name = method.decode("ascii")
@@ -363,14 +363,14 @@ class ServerConnection:
         """Parse bytes of the body, and return the position after them."""
         framing = self._framing
         if framing is None:
-            end = min(len(data), start + self._body_left)
-            self._body_left -= end - start
+            end = min(len(data), start + self._remaining_body_bytes)
+            self._remaining_body_bytes -= end - start
         else:
             end = framing.next_end(data, start)
         part = data if end - start == len(data) else data[start:end]
         if self._is_raw_body:
             self.on_body(part)
-            self._is_message_complete = self._body_left == 0
+            self._is_message_complete = self._remaining_body_bytes == 0
         else:
             try:
                 self._parser.feed_data(part)
@@ -382,7 +382,7 @@ class ServerConnection:
             return end
         if self._is_message_complete:
             self._end_body()
-        elif framing is None and self._body_left == 0:
+        elif framing is None and self._remaining_body_bytes == 0:
             self._refuse_body()
         elif self._discarded > DISCARDED_BYTES_MAX:
             self._close()
@@ -453,12 +453,12 @@ class ServerConnection:
             self._next_request()
 
     def _next_request(self) -> None:
-        """Parse the held bytes, or wait for data."""
+        """Parse the bytes that follow the last request, or wait for data."""
         self._exchange = None
         self._phase = HEAD
         self.flow.resume_reading()
-        if self._held:
-            self._parse(self._take_held())
+        if self._unparsed:
+            self._parse(self._take_unparsed())
             return
         clock = self._server.clock
         self._idle_since = clock.monotonic()
@@ -498,7 +498,7 @@ class ServerConnection:
         self.flow.resume_reading()
         if self._exchange is not None:
             self._exchange.disconnect()
-        received = self._take_held()
+        received = self._take_unparsed()
         self._release()
         return hand_over(self.transport, self._loop, received)
 
@@ -528,10 +528,10 @@ class ServerConnection:
         Closing a socket with unread data resets the connection, and the client might lose the response (RFC 9112, 9.6);
         so unread data is read and dropped for a moment.
         """
-        has_unread = has_unread or self._phase == BODY or bool(self._held)
+        has_unread = has_unread or self._phase == BODY or bool(self._unparsed)
         self._phase = CLOSING
         self._idle_since = None
-        self._held.clear()
+        self._unparsed.clear()
         self._stop_read_timer()
         self.flow.resume_reading()
         if not has_unread:

@@ -34,7 +34,7 @@ class ResponseWriter:
         "_head",
         "_is_head_request",
         "_is_http10",
-        "_left",
+        "_remaining_bytes",
         "_transport",
         "is_chunked",
         "is_complete",
@@ -54,7 +54,7 @@ class ResponseWriter:
         self.is_complete = False
         self.is_chunked = False
         #: Remaining bytes of Content-Length; negative without one.
-        self._left = -1
+        self._remaining_bytes = -1
         #: Response to HEAD, or with a status without body.
         self._drops_body = False
         #: Head of a response with Content-Length, written together with the first part of the body.
@@ -97,7 +97,7 @@ class ResponseWriter:
         if length < 0 or not has_body:
             self._transport.write(head)
         else:
-            self._left = length
+            self._remaining_bytes = length
             self._head = head
 
     def write(self, part: bytes, *, is_last: bool) -> None:
@@ -105,11 +105,11 @@ class ResponseWriter:
         if self.is_chunked:
             end = b"0\r\n\r\n" if is_last else b""
             part = b"%x\r\n%b\r\n%b" % (len(part), part, end) if part else end
-        elif self._left >= 0:
-            self._left -= len(part)
-            if self._left < 0:
+        elif self._remaining_bytes >= 0:
+            self._remaining_bytes -= len(part)
+            if self._remaining_bytes < 0:
                 raise RuntimeError("the body is longer than its length says")
-            if is_last and self._left:
+            if is_last and self._remaining_bytes:
                 raise RuntimeError("the body is shorter than its length says")
             part = self._with_head(part)
         elif self._drops_body:
