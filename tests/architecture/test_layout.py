@@ -7,6 +7,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "steersman"
@@ -23,9 +24,23 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(SOURCE))
 
 
+class Outline(NamedTuple):
+    """Facts of a module that need its syntax tree."""
+
+    has_docstring: bool
+    long_functions: list[str]
+
+
 @cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+def outlines() -> dict[str, Outline]:
+    """Return the outlines of all modules by name."""
+    return {name_of(module): outline(ast.parse(module.read_text())) for module in MODULES}
+
+
+def outline(tree: ast.Module) -> Outline:
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    sizes = {f.name: (f.end_lineno or 0) - f.lineno + 1 for f in functions}
+    return Outline(bool(ast.get_docstring(tree)), [n for n, lines in sizes.items() if lines > FUNCTION_LINES_MAX])
 
 
 def test_imports_point_down_only():
@@ -44,17 +59,11 @@ def test_modules_stay_small():
 
 
 def test_functions_stay_small():
-    long = []
-    for module in MODULES:
-        nodes = ast.walk(parsed(module))
-        functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-        sizes = {f.name: (f.end_lineno or 0) - f.lineno + 1 for f in functions}
-        long += [f"{name_of(module)}: {name}" for name, lines in sizes.items() if lines > FUNCTION_LINES_MAX]
-    assert long == []
+    assert [f"{name}: {function}" for name, facts in outlines().items() for function in facts.long_functions] == []
 
 
 def test_modules_have_docstrings():
-    assert [name_of(module) for module in MODULES if not ast.get_docstring(parsed(module))] == []
+    assert [name for name, facts in outlines().items() if not facts.has_docstring] == []
 
 
 def test_modules_have_test_modules():
