@@ -19,19 +19,23 @@ MOMENTS_FOLDER = Path(__file__).parent / "moments"
 #: Identifies the processes of one start in ``/proc``.
 MARK = "STEERSMAN_TEST_MARK"
 
-#: One moment of each phase of a start; ``scripts/start_stop.py`` stops starts at random moments.
+#: One moment of each phase of a start, apart from ``DATA_MOMENTS``; ``scripts/start_stop.py`` stops at random moments.
 UP_MOMENTS = [
     "up steersman.controlplane.child_process",
     "up steersman.controlplane.process:run_until_stopped",
-    pytest.param("up steersman.storage.sqlite.files:Files.open", marks=pytest.mark.interpreted),
-    "up steersman.controlplane.apiserver:ensure_pki",
     "up steersman.controlplane.bootstrap.post_start_hooks:PostStartHooks.run",
     "up steersman.controlplane.up:wait_until_ready",
     "up steersman.controlplane.up:print_lines",
     "components steersman.controlplane.child_process:receive_arguments",
     "components steersman.runtime.manager:Manager._start_informers",
-    "components steersman.nodes.registration:NodeController._register",
     "components steersman.controlplane.readiness:ReadinessReporter._write",
+]
+#: Moments at which consecutive starts with one data directory are stopped.
+DATA_MOMENTS = [
+    "up steersman.storage.sqlite.files:Files.open",
+    "up steersman.controlplane.apiserver:ensure_pki",
+    "up steersman.controlplane.bootstrap.post_start_hooks:create_default_service_accounts",
+    "components steersman.nodes.registration:NodeController._register",
 ]
 ALONE_MOMENTS = [
     "nodes steersman.nodes.pods",
@@ -126,12 +130,7 @@ def test_apiserver_ends_orderly_when_stopped_while_it_starts(tmp_path: Path) -> 
 @pytest.mark.interpreted
 def test_data_directory_of_a_stopped_start_can_be_opened(tmp_path: Path) -> None:
     """Each start takes over what the one before left at its moment."""
-    for moment in (
-        "up steersman.storage.sqlite.files:Files.open",
-        "up steersman.controlplane.apiserver:ensure_pki",
-        "up steersman.controlplane.bootstrap.post_start_hooks:create_default_service_accounts",
-        "components steersman.nodes.registration:NodeController._register",
-    ):
+    for moment in DATA_MOMENTS:
         started = Start(tmp_path, "up", "--port=0", f"--data-dir={tmp_path}/data", moment=moment)
         assert started.ended() == (0, "")
     with ControlPlane(whole=True, ephemeral=False, data_dir=tmp_path / "data") as plane:

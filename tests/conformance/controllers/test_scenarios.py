@@ -9,7 +9,7 @@ from tests.conformance.controllers.harness import play
 from tests.conformance.controllers.scenarios import NAMES, scenario
 
 #: Histories of each scenario.
-HISTORIES = 4
+HISTORIES = 3
 
 
 @pytest.mark.parametrize(("name", "seed"), [*product(NAMES, range(HISTORIES)), ("job", 1068)])

@@ -20,8 +20,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("command", ["up", "apiserver"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("command", "number"), [("up", signal.SIGINT), ("apiserver", signal.SIGTERM)])
 def test_signal_ends_the_command_with_code_0_and_removes_its_files(command, number, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with start(command, "--ephemeral", "--port=0") as process:
