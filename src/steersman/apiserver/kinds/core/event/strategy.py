@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from steersman.apimachinery import names
 from steersman.apiserver.generic.columns import name_of, since
 from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.core.event.validation import validate_event, validate_event_update
@@ -65,6 +66,10 @@ class EventStrategy(Strategy):
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         """No server-owned fields."""
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
+        """Accept any path segment; ``events.k8s.io`` validates names as DNS subdomains."""
+        return names.name_is_path_segment(name, prefix=prefix)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return validate_event(obj, is_strict=_is_strict(ctx))

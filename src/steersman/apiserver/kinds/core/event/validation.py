@@ -93,6 +93,11 @@ def _check_length(name: str, value: str, length_max: int) -> Iterator[FieldError
 
 
 def _validate_strictly(event: Tree) -> Iterator[FieldError]:
+    metadata = event["metadata"]
+    for key, is_prefix in (("generateName", True), ("name", False)):
+        if name := metadata.get(key):
+            faults = names.name_is_dns_subdomain(name, prefix=is_prefix)
+            yield from check_all(field.Path("metadata", key), name, faults)
     yield from _validate_series(event)
     if not event.get("eventTime"):
         yield field.required("eventTime")

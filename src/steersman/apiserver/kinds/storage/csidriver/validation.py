@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
+from steersman.apiserver.kinds.shared.podspec.validate_sources import check_csi_driver_name
 from steersman.apiserver.kinds.shared.validation import check_unchanged
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ _FLAGS: Final = {
 
 
 def validate_csi_driver(obj: Tree) -> Iterator[FieldError]:
-    """Validate a new CSIDriver."""
+    """Validate a new CSIDriver. As upstream, errors of its name are at ``name``."""
+    yield from check_csi_driver_name(obj["metadata"].get("name") or "", field.Path("name"))
     yield from _validate_spec(obj.get("spec") or {})
 
 
@@ -57,6 +59,10 @@ def _validate_spec(spec: Tree) -> Iterator[FieldError]:
     if period is not None and period < _UPDATE_PERIOD_MIN_SECONDS:
         detail = f"must be greater than or equal to {_UPDATE_PERIOD_MIN_SECONDS} seconds"
         yield field.invalid(_SPEC.child("nodeAllocatableUpdatePeriodSeconds"), period, detail)
+    in_secrets = spec.get("serviceAccountTokenInSecrets")
+    if in_secrets is not None and not spec.get("tokenRequests"):
+        detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+        yield field.invalid(_SPEC.child("serviceAccountTokenInSecrets"), in_secrets, detail)
 
 
 def _validate_tokens(requests: Sequence[Tree]) -> Iterator[FieldError]:

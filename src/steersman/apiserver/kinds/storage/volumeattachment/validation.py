@@ -8,6 +8,7 @@ from steersman.apimachinery import field, names
 from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.podspec.validate_sources import check_csi_driver_name
 from steersman.apiserver.kinds.shared.validation import FIELD_IS_IMMUTABLE, check_all
+from steersman.apiserver.kinds.shared.volume_specs import validate_volume_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,24 +62,8 @@ def _validate_source(source: Tree, path: Path) -> Iterator[FieldError]:
     elif name is not None and inline is not None:
         yield field.forbidden(path, _ONE_SOURCE)
     elif inline is not None:
-        yield from _validate_inline(inline, path.child("inlineVolumeSpec"))
+        yield from validate_volume_spec(inline, path.child("inlineVolumeSpec"), is_inline=True)
     elif not name:
         yield field.required(path.child("persistentVolumeName"), "must specify non empty persistentVolumeName")
     else:
         yield from check_all(path.child("persistentVolumeName"), name, names.check_dns1123_subdomain(name))
-
-
-def _validate_inline(volume: Tree, path: Path) -> Iterator[FieldError]:
-    """Validate an inline volume: a CSI source without a PersistentVolume."""
-    for name in ("claimRef", "capacity"):
-        if volume.get(name):
-            yield field.forbidden(path.child(name), "may not be specified in the context of inline volumes")
-    csi = volume.get("csi")
-    if csi is None:
-        yield field.required(path.child("csi"), "has to be specified in the context of inline volumes")
-    if not volume.get("accessModes"):
-        yield field.required(path.child("accessModes"))
-    if csi is not None:
-        yield from check_csi_driver_name(csi.get("driver") or "", path.child("csi", "driver"))
-        if not csi.get("volumeHandle"):
-            yield field.required(path.child("csi", "volumeHandle"))

@@ -87,6 +87,15 @@ def test_validate_is_stricter_through_events_group():
     )
 
 
+def test_names_are_dns_subdomains_through_events_group_only():
+    obj = tree({"name": "Pod_a"}, involvedObject=OBJECT)
+    assert not KIND.name_errors("Pod_a")
+    assert KIND.name_errors("a/b")
+    assert error_texts(KIND.validate(context(group_resource="events"), obj)) == []
+    [fault, *_] = error_texts(KIND.validate(context(group_resource="events.events.k8s.io"), obj))
+    assert fault.startswith('metadata.name: Invalid value: "Pod_a": a lowercase RFC 1123 subdomain')
+
+
 def test_prepare_changes_nothing():
     obj = tree(status={"s": 1})
     KIND.prepare_for_create(context(), obj)

@@ -12,7 +12,12 @@ MINUTES = "may not specify a duration less than 10 minutes"
 
 
 @pytest.mark.parametrize(
-    "edits", [{}, {"spec.tokenRequests": [{"audience": "a"}, {"audience": "", "expirationSeconds": 600}]}]
+    "edits",
+    [
+        {},
+        {"metadata.name": "Driver.Example.com"},
+        {"spec.tokenRequests": [{"audience": "a"}, {"audience": "", "expirationSeconds": 600}]},
+    ],
 )
 def test_validate_csi_driver_accepts_valid_drivers(edits):
     assert texts(validate_csi_driver(edited(VALID, edits))) == []
@@ -50,6 +55,14 @@ def test_validate_csi_driver_accepts_valid_drivers(edits):
             {"spec.nodeAllocatableUpdatePeriodSeconds": 9},
             "spec.nodeAllocatableUpdatePeriodSeconds: Invalid value: 9: must be greater than or equal to 10 seconds",
         ),
+        (
+            {"spec.serviceAccountTokenInSecrets": False},
+            (
+                "spec.serviceAccountTokenInSecrets: Invalid value: false: "
+                "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+            ),
+        ),
+        ({"metadata.name": "d" * 64}, "name: Too long: may not be more than 63 bytes"),
     ],
 )
 def test_validate_csi_driver_rejects_invalid_fields(edits, fault):

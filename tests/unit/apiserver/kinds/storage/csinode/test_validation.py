@@ -7,6 +7,11 @@ from steersman.apiserver.kinds.storage.csinode.validation import validate_csi_no
 
 DRIVER = {"name": "a.com", "nodeID": "i-1", "topologyKeys": ["example.com/zone"], "allocatable": {"count": 5}}
 VALID = named(spec={"drivers": [DRIVER]})
+QUALIFIED_NAME = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
 AT, PATH = "spec.drivers.0", "spec.drivers[0]"
 
 
@@ -24,6 +29,7 @@ def test_validate_csi_node_accepts_valid_nodes():
             f"{PATH}.allocatable.count: Invalid value: -1: must be greater than or equal to 0",
         ),
         ({f"{AT}.topologyKeys": ["a", "a"]}, f'{PATH}: Duplicate value: "a"'),
+        ({f"{AT}.topologyKeys": ["a", "b c"]}, f'{PATH}: Invalid value: ["a","b c"]: {QUALIFIED_NAME}'),
         ({"spec.drivers": [DRIVER, DRIVER]}, 'spec.drivers[1].name: Duplicate value: "a.com"'),
         ({f"{AT}.name": ""}, f"{PATH}.name: Required value"),
     ],

@@ -36,8 +36,30 @@ def test_validate_attachment_accepts_valid_attachments(source):
             f"{SOURCE}.inlineVolumeSpec.capacity: Forbidden: may not be specified {CONTEXT_OF_INLINE}",
         ),
         (
-            {SOURCE: {"inlineVolumeSpec": {"accessModes": ["ReadWriteOnce"]}}},
-            f"{SOURCE}.inlineVolumeSpec.csi: Required value: has to be specified {CONTEXT_OF_INLINE}",
+            {SOURCE: {"inlineVolumeSpec": {**INLINE, "nodeAffinity": {}}}},
+            f"{SOURCE}.inlineVolumeSpec.nodeAffinity: Forbidden: may not be specified {CONTEXT_OF_INLINE}",
+        ),
+        (
+            {SOURCE: {"inlineVolumeSpec": {**INLINE, "storageClassName": "fast"}}},
+            f"{SOURCE}.inlineVolumeSpec.storageClassName: Forbidden: may not be specified {CONTEXT_OF_INLINE}",
+        ),
+        (
+            {SOURCE: {"inlineVolumeSpec": {**INLINE, "persistentVolumeReclaimPolicy": "Delete"}}},
+            f"{SOURCE}.inlineVolumeSpec.persistentVolumeReclaimPolicy: Forbidden: may only be Retain {CONTEXT_OF_INLINE}",
+        ),
+        (
+            {SOURCE: {"inlineVolumeSpec": {**INLINE, "volumeMode": "Block"}}},
+            (
+                f"{SOURCE}.inlineVolumeSpec.volumeMode: Forbidden: "
+                f"may not specify volumeMode other than Filesystem {CONTEXT_OF_INLINE}"
+            ),
+        ),
+        (
+            {SOURCE: {"inlineVolumeSpec": {**INLINE, "accessModes": ["Any"]}}},
+            (
+                f'{SOURCE}.inlineVolumeSpec.accessModes: Unsupported value: "Any": supported values: '
+                '"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"'
+            ),
         ),
         (
             {SOURCE: {"inlineVolumeSpec": {"csi": INLINE["csi"]}}},
@@ -51,6 +73,15 @@ def test_validate_attachment_accepts_valid_attachments(source):
 )
 def test_validate_attachment_rejects_invalid_fields(edits, fault):
     assert texts(validate_attachment(edited(VALID, edits))) == [fault]
+
+
+def test_validate_attachment_requires_csi_source_inline():
+    assert texts(
+        validate_attachment(edited(VALID, {SOURCE: {"inlineVolumeSpec": {"accessModes": ["ReadWriteOnce"]}}}))
+    ) == [
+        f"{SOURCE}.inlineVolumeSpec.csi: Required value: has to be specified {CONTEXT_OF_INLINE}",
+        f"{SOURCE}.inlineVolumeSpec: Required value: must specify a volume type",
+    ]
 
 
 def test_validate_attachment_update_rejects_change_of_spec():
