@@ -231,6 +231,12 @@ class Strategy:
         """Return operations on other keys for the transaction that removes ``obj``; see ``extra_ops_on_create``."""
         return ()
 
+    async def check_allocations(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> None:
+        """Raise the error of values that a prepared but invalid object requests and that cannot be allocated.
+
+        Upstream allocates in ``BeginCreate`` and ``BeginUpdate``, before it validates.
+        """
+
     # -- deletion -----------------------------------------------------------------------------------------------------
 
     def grace_period_seconds(self, ctx: RequestContext, obj: Tree, requested_seconds: int | None) -> int:

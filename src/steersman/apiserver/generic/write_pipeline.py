@@ -62,6 +62,7 @@ class Write:
         "entry",
         "is_decoded",
         "is_name_generated",
+        "is_prepared",
         "may_create",
         "name",
         "new",
@@ -98,6 +99,8 @@ class Write:
         self.entry: Entry | None = None
         #: ``decode`` to ``default`` have run already.
         self.is_decoded = False
+        #: ``prepare`` has succeeded.
+        self.is_prepared = False
         #: The name was made from ``generateName``.
         self.is_name_generated = False
         #: An object was created.
@@ -155,6 +158,11 @@ class Write:
         else:
             self.objects.validate_update(self.ctx, self.new, self.old, self.subresource)
 
+    async def check_allocations(self) -> None:
+        """Raise the error of the allocations that an invalid object asks for, which precedes those of validation."""
+        if self.is_prepared and not self.subresource:
+            await self.objects.strategy.check_allocations(self.ctx, self.new, self.old)
+
     # -- validating admission and the transaction ----------------------------------------------------------------------
 
     def admit(self) -> Awaitable[None] | None:
@@ -190,7 +198,9 @@ def decode_and_convert(write: Write) -> None:
 
 
 def prepare_and_validate(write: Write) -> None:
+    write.is_prepared = False
     write.prepare()
+    write.is_prepared = True
     write.validate()
 
 
@@ -255,10 +265,14 @@ async def attempt(write: Write) -> Entry:
     await read(write)
     write.identify()
     run = write.objects.runner(is_large=write.ctx.is_large)
-    if run is None:
-        prepare_and_validate(write)
-    else:
-        await run(prepare_and_validate, write)
+    try:
+        if run is None:
+            prepare_and_validate(write)
+        else:
+            await run(prepare_and_validate, write)
+    except StatusError:
+        await write.check_allocations()
+        raise
     waiting = write.admit()
     if waiting is not None:
         await waiting

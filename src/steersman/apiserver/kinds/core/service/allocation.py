@@ -110,14 +110,21 @@ class ServiceAllocator:
         ops = await self._allocate_addresses(ctx, obj, own=cluster_ips(before))
         retained = set(cluster_ips(spec))
         ops += await self._release_addresses(old, [ip for ip in cluster_ips(before) if ip not in retained])
-        if not may_have_node_ports(spec) and not may_have_node_ports(before):
-            return ops
+        return ops + await self._ports_for_update(ctx, obj, before)
+
+    async def check_ports_of_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Raise as ``for_update`` for unavailable ports. Addresses are not checked: they are immutable."""
+        await self._ports_for_update(ctx, obj, old["spec"])
+
+    async def _ports_for_update(self, ctx: RequestContext, obj: Tree, before: Tree) -> list[Op]:
+        if not may_have_node_ports(obj["spec"]) and not may_have_node_ports(before):
+            return []
         current = await self._store.get(NODE_PORTS_KEY)
         bitmap = read_node_ports(self._ports, current)
         any_port = self._port_picker(ctx, bitmap)
         self._reallocate_node_ports(obj, node_ports(before), bitmap, any_port)
         self._reallocate_health_check_port(obj, before, bitmap, any_port)
-        return ops + self._bitmap_ops(bitmap, current)
+        return self._bitmap_ops(bitmap, current)
 
     async def for_delete(self, obj: Tree) -> list[Op]:
         """Release all addresses and ports."""

@@ -128,6 +128,12 @@ class ServiceStrategy(Strategy):
             for warning in ip_warnings(f"status.loadBalancer.ingress[{position}]", ingress.get("ip") or "")
         ]
 
+    async def check_allocations(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> None:
+        if old is None:
+            await self._allocator.for_create(ctx, obj)
+        else:
+            await self._allocator.check_ports_of_update(ctx, obj, old)
+
     async def extra_ops_on_create(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:
         return await self._allocator.for_create(ctx, obj)
 
