@@ -15,6 +15,7 @@ from steersman.apiserver.aggregation.backend_openapi import AggregatedDocuments
 from steersman.apiserver.aggregation.controller import Aggregator
 from steersman.apiserver.crd.serving import CustomResources
 from steersman.apiserver.discovery.catalog import Catalog
+from steersman.apiserver.filters.access_metrics import AccessMetrics
 from steersman.apiserver.filters.max_in_flight import InFlight
 from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.health.checks import Check, Unhealthy
@@ -38,6 +39,7 @@ from steersman.controlplane.flow_control import make_flow_control
 from steersman.controlplane.paths import HealthChecks, add_about, add_discovery, add_health, add_openid, add_zpages
 from steersman.controlplane.resources import Resources
 from steersman.controlplane.runtime_config import served_resources
+from steersman.controlplane.server_metrics import ServerMetrics
 from steersman.controlplane.service_account_keys import ServiceAccountKeys
 from steersman.controlplane.storage_metrics import StorageMetrics
 from steersman.storage.store import Stalled
@@ -102,7 +104,7 @@ class ServerCore:
         self._is_shutting_down = self._pre_shutdown_hooks_ran = False
         token = secrets.token_urlsafe(32)
         in_flight = InFlight()
-        metrics = RequestMetrics(in_flight)
+        metrics, self._access_metrics = RequestMetrics(in_flight), AccessMetrics()
         self._hooks = PostStartHooks()
         self.catalog = Catalog(served_resources(options))
         self._clock = clock
@@ -194,6 +196,7 @@ class ServerCore:
             authenticator=authentication.authenticator,
             authorizer=self._authorization.authorizer,
             metrics=metrics,
+            access_metrics=self._access_metrics,
             in_flight=in_flight,
             auditor=self._auditor,
             flow_control=None if flow is None else flow.means,
@@ -207,6 +210,8 @@ class ServerCore:
         """Return the metrics collectors."""
         collectors: list[Collector] = [
             metrics.collect,
+            self._access_metrics.collect,
+            ServerMetrics(self._options.feature_gates, audits=self._auditor is not None).collect,
             StorageMetrics(self.store, self.resources.registry).collect,
             self.app.loop_guard.collect,
             WebhookMetricsCollector(self.resources.webhook_metrics).collect,

@@ -70,6 +70,11 @@ class StorageMetrics:
                 ],
             ),
             gauge("apiserver_resource_objects", "Objects that are stored, by resource.", counts),
+            gauge(
+                "apiserver_storage_objects",
+                "Objects that are stored, by group resource.",
+                [((("resource", served.resource.group_resource),), len(served.cache)) for served in caches.values()],
+            ),
             *_cache_families(list(caches.values())),
             *self._etcd_requests(),
         ]

@@ -6,6 +6,7 @@ import json
 import pytest
 from benchmarks import event_delay
 from prometheus_client.parser import text_string_to_metric_families
+from tests.e2e.metric_names import ABSENT, CONDITIONAL, UPSTREAM, exposed
 
 from steersman.asynckit.clock import FakeClock
 from steersman.client import tree
@@ -84,6 +85,16 @@ async def test_metrics_are_valid_and_name_each_family_once():
             assert path != "/metrics" or "controller_runtime_reconcile" in families  # the loops'
         slis = {(s.labels["name"], s.labels["type"]): s.value for s in families["kubernetes_healthcheck"].samples}
         assert slis["etcd", "readyz"] == 1
+
+
+async def test_metrics_have_names_and_labels_of_upstream():
+    upstream = UPSTREAM["kube-apiserver"]
+    async with InProcessAPIServer(with_bootstrap_controller=True) as server:
+        await server.request("GET", "/api/v1/pods")
+        ours = exposed((await server.request("GET", "/metrics")).body.decode())
+    assert set(upstream) - set(ours) - CONDITIONAL == ABSENT["kube-apiserver"]
+    other_labels = {name for name, labels in upstream.items() if ours.get(name) and ours[name] != labels}
+    assert other_labels == {"apiserver_request_total"}  # without ``system_client``
 
 
 class SlowStore:

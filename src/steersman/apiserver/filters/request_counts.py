@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.filters.max_in_flight import is_long_running
+from steersman.apiserver.request import SERVER_USER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,8 @@ def count_requests(metrics: RequestMetrics, *, monotonic: Callable[[], float] = 
             started = monotonic()
             dry_run = "All" if request.raw_query and request.raw_query.find(b"dryRun=") >= 0 else ""
             series = metrics.series(request.info, dry_run)
+            if request.user.name == SERVER_USER.name:
+                series.self_requests += 1
             try:
                 response = await handler(request)
             except StatusError as error:

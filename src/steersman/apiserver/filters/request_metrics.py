@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.apiserver.observability.metrics import Family, Labels, counter, gauge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from steersman.apiserver.filters.max_in_flight import InFlight
     from steersman.apiserver.request import RequestInfo
@@ -35,7 +35,7 @@ _VERBS: Final = {
 class Series:
     """Counters of one label set."""
 
-    __slots__ = ("buckets", "codes", "long_running", "seconds")
+    __slots__ = ("buckets", "codes", "long_running", "seconds", "self_requests")
 
     def __init__(self) -> None:
         self.codes: dict[int, int] = {}
@@ -44,6 +44,8 @@ class Series:
         self.seconds = 0.0
         #: Long-running requests in progress.
         self.long_running = 0
+        #: Requests of the server itself.
+        self.self_requests = 0
 
     def opened(self) -> None:
         """Count the start of a long-running response."""
@@ -86,7 +88,6 @@ class RequestMetrics:
 
     async def collect(self) -> Iterable[Family]:
         """Return metrics for ``/metrics``."""
-        running = [(_labels(key), series.long_running) for key, series in self._series.items() if series.long_running]
         return [
             counter(
                 "apiserver_request_total",
@@ -103,7 +104,16 @@ class RequestMetrics:
                 "Time until the answer began, in seconds.",
                 [sample for key, series in self._series.items() for sample in _histogram(_labels(key), series)],
             ),
-            gauge("apiserver_longrunning_requests", "Watches and other requests that stay open.", running),
+            gauge(
+                "apiserver_longrunning_requests",
+                "Watches and other requests that stay open.",
+                self._sums(lambda series: series.long_running, without=("dry_run",)),
+            ),
+            counter(
+                "apiserver_selfrequest_total",
+                "Requests of the API server itself.",
+                self._sums(lambda series: series.self_requests, without=("component", "dry_run", "scope", "version")),
+            ),
             gauge(
                 "apiserver_current_inflight_requests",
                 "Requests that count against the limits of requests at once.",
@@ -113,6 +123,15 @@ class RequestMetrics:
                 ],
             ),
         ]
+
+    def _sums(self, value: Callable[[Series], int], *, without: Sequence[str]) -> list[tuple[Labels, float]]:
+        """Return the sums of nonzero values by the labels that remain."""
+        sums: dict[Labels, float] = {}
+        for key, series in self._series.items():
+            if count := value(series):
+                labels = tuple(label for label in _labels(key) if label[0] not in without)
+                sums[labels] = sums.get(labels, 0) + count
+        return list(sums.items())
 
 
 def _labels(key: Key) -> Labels:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.aggregation.controller import Aggregator
     from steersman.apiserver.authn.interface import ServerAuthenticator
     from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.filters.access_metrics import AccessMetrics
     from steersman.apiserver.filters.audit import Auditor
     from steersman.apiserver.filters.max_in_flight import InFlight
     from steersman.apiserver.filters.priority_and_fairness import PriorityAndFairness
@@ -37,6 +38,7 @@ class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
     authenticator: ServerAuthenticator
     authorizer: Authorizer
     metrics: RequestMetrics
+    access_metrics: AccessMetrics
     in_flight: InFlight
     #: Audit; None if disabled.
     auditor: Auditor | None = None
@@ -63,13 +65,13 @@ def build_chain(
         request_info(),
         request_deadline(longest_seconds=options.request_timeout_seconds),
         *around,
-        authentication(options.authenticator),
+        authentication(options.authenticator, options.access_metrics),
         *inside,
         count_requests(options.metrics),
         impersonation(options.authorizer),
         *options.extra,
         _limits(options),
-        authorization(options.authorizer),
+        authorization(options.authorizer, options.access_metrics),
     ]
     handler = dispatching(resources, routes, aggregator)
     for wrap in reversed(filters):

@@ -1,9 +1,12 @@
 """Authentication filter."""
 
+from contextlib import suppress
+
 import pytest
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.authn.interface import InvalidCredentials
+from steersman.apiserver.filters.access_metrics import AccessMetrics
 from steersman.apiserver.filters.authentication import authentication
 from steersman.apiserver.http import Request, Response
 from steersman.apiserver.request import UserInfo
@@ -22,12 +25,12 @@ class Authenticator:
         return self.answer
 
 
-async def ask(answer):
+async def ask(answer, metrics=None):
     async def handler(request):
         return Response(200, request.user.name.encode())
 
     request = Request({"method": "GET", "path": "/", "query_string": b"", "headers": []}, receive=None)
-    return await authentication(Authenticator(answer))(handler)(request)
+    return await authentication(Authenticator(answer), metrics or AccessMetrics())(handler)(request)
 
 
 async def test_authentication_sets_user():
@@ -43,3 +46,20 @@ async def test_authentication_rejects_missing_and_invalid_credentials(answer):
     with pytest.raises(StatusError) as refused:
         await ask(answer)
     assert (refused.value.code, refused.value.message) == (401, "Unauthorized")
+
+
+@pytest.mark.parametrize(
+    ("answer", "result"),
+    [
+        (UserInfo("known"), "success"),
+        (UserInfo("alice"), "success"),
+        (None, "failure"),
+        (InvalidCredentials("no good"), "error"),
+    ],
+)
+async def test_authentication_is_counted_by_result(answer, result):
+    metrics = AccessMetrics()
+    with suppress(StatusError):
+        await ask(answer, metrics)
+    families = {family.name: family.samples for family in await metrics.collect()}
+    assert families["authentication_attempts"] == [("", (("result", result),), 1)]

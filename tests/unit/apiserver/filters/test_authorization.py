@@ -1,9 +1,12 @@
 """Authorization filter."""
 
+from contextlib import suppress
+
 import pytest
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.authz.interface import ALLOW, NO_OPINION, Decision, Verdict
+from steersman.apiserver.filters.access_metrics import AccessMetrics
 from steersman.apiserver.filters.authorization import authorization, note
 from steersman.apiserver.http import Request, Response
 from steersman.apiserver.request import Annotations, RequestInfo, UserInfo
@@ -17,13 +20,13 @@ class Authorizer:
         return self.decision
 
 
-async def ask(decision):
+async def ask(decision, metrics=None):
     async def handler(request):
         return Response(200)
 
     request = Request({"method": "GET", "path": "/x", "query_string": b"", "headers": []}, receive=None)
     request.user, request.info = UserInfo("alice"), RequestInfo("get", "/x")
-    return await authorization(Authorizer(decision))(handler)(request)
+    return await authorization(Authorizer(decision), metrics or AccessMetrics())(handler)(request)
 
 
 async def test_authorization_calls_handler_when_allowed():
@@ -42,3 +45,12 @@ def test_authorization_annotates_decision(decision, word):
     notes = Annotations()
     note(notes, decision)
     assert notes.values == {"authorization.k8s.io/decision": word, "authorization.k8s.io/reason": decision.reason}
+
+
+@pytest.mark.parametrize(("decision", "result"), [(ALLOW, "allowed"), (NO_OPINION, "denied")])
+async def test_authorization_is_counted_by_result(decision, result):
+    metrics = AccessMetrics()
+    with suppress(StatusError):
+        await ask(decision, metrics)
+    families = {family.name: family.samples for family in await metrics.collect()}
+    assert families["authorization_attempts_total"] == [("", (("result", result),), 1)]

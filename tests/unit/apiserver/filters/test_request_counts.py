@@ -8,11 +8,12 @@ from steersman.apiserver.filters.request_counts import AuditIds, count_requests
 from steersman.apiserver.filters.request_info import parse
 from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.http import Request, Response
+from steersman.apiserver.request import SERVER_USER, UserInfo
 
 
 def request(method: str, path: str, query: bytes = b"") -> Request:
     new_request = Request({"method": method, "path": path, "query_string": query, "headers": []}, receive=None)
-    new_request.info = parse(method, path)
+    new_request.info, new_request.user = parse(method, path), UserInfo("alice")
     return new_request
 
 
@@ -54,6 +55,20 @@ async def test_responses_are_counted_by_code():
     assert durations["_bucketAll,apps,deployments,resource,POST,v1,1.0"] == 4
     assert durations["_bucketAll,apps,deployments,resource,POST,v1,0.8"] == 0
     assert durations["_countAll,apps,deployments,resource,POST,v1"] == 4
+
+
+async def test_requests_of_the_server_itself_are_counted():
+    metrics = RequestMetrics(InFlight())
+
+    async def handler(request: Request) -> Response:
+        return Response(200)
+
+    counted = count_requests(metrics)(handler)
+    own, other = request("GET", "/api/v1/pods"), request("GET", "/api/v1/pods")
+    own.user = SERVER_USER
+    await counted(own)
+    await counted(other)
+    assert await samples(metrics, "apiserver_selfrequest_total") == {"pods,LIST": 1}
 
 
 async def test_watch_is_counted_as_in_progress_until_its_stream_ends():

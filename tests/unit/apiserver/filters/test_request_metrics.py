@@ -73,3 +73,19 @@ async def test_long_running_requests_are_counted_while_in_progress():
     assert [count for _, _, count in await samples(metrics, "apiserver_longrunning_requests")] == [1]
     series.closed()
     assert await samples(metrics, "apiserver_longrunning_requests") == []
+
+
+async def test_long_running_requests_are_counted_without_dry_run():
+    metrics = RequestMetrics(InFlight())
+    for dry_run in ("", "All"):
+        metrics.series(pods("watch"), dry_run).opened()
+    ((_, labels, count),) = await samples(metrics, "apiserver_longrunning_requests")
+    assert ("dry_run" in dict(labels), count) == (False, 2)
+
+
+async def test_requests_of_the_server_itself_are_counted_by_resource_and_verb():
+    metrics = RequestMetrics(InFlight())
+    for namespace in ("", "a"):
+        metrics.series(pods(namespace=namespace), "").self_requests += 1
+    labels = (("group", ""), ("resource", "pods"), ("subresource", ""), ("verb", "LIST"))
+    assert await samples(metrics, "apiserver_selfrequest_total") == [("", labels, 2)]

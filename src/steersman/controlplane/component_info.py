@@ -1,0 +1,29 @@
+"""Versions and feature gates of a component, as metrics report them. Upstream: ``k8s.io/component-base``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.controlplane.known_feature_gates import GA, KNOWN_FEATURE_GATES
+from steersman.version import KUBERNETES_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+def version_labels() -> dict[str, str]:
+    """Return the labels of ``version_info``. The component is upstream's ``DefaultKubeComponent``."""
+    major, minor, *_ = KUBERNETES_VERSION.removeprefix("v").split(".")
+    version = f"{major}.{minor}"
+    return {
+        "component": "kube",
+        "binary": version,
+        "emulation": version,
+        "min_compat": f"{major}.{int(minor) - 1}",
+    }
+
+
+def feature_states(gates: Mapping[str, bool]) -> Iterator[tuple[str, str, bool]]:
+    """Yield name, stage (empty for GA) and state of each feature gate; ``gates`` are those that were set."""
+    for name, gate in KNOWN_FEATURE_GATES.items():
+        yield name, "" if gate.stage == GA else gate.stage, gates.get(name, gate.default)
