@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _BUCKETS_SECONDS: Final = exponential_bounds(0.001, 2, 15)
-#: Users that have a label value of their own.
+#: Users that have a label value of their own. Upstream: ``compressUsername``.
 _OWN_LABELS: Final = frozenset(
     {"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"}
 )
@@ -21,52 +21,52 @@ class AccessMetrics:
     """Counters of authentications and authorizations by result."""
 
     def __init__(self) -> None:
-        self._authentications: Final[dict[str, Histogram]] = {}
-        self._authorizations: Final[dict[str, Histogram]] = {}
+        self._success: Final = Histogram(_BUCKETS_SECONDS)
+        self._failure: Final = Histogram(_BUCKETS_SECONDS)
+        self._error: Final = Histogram(_BUCKETS_SECONDS)
+        self._allowed: Final = Histogram(_BUCKETS_SECONDS)
+        self._denied: Final = Histogram(_BUCKETS_SECONDS)
+        #: Requests of users by label; the rest have the label ``other``.
         self._users: Final[dict[str, int]] = {}
 
     def authenticated(self, user_name: str, seconds: float) -> None:
         """Count a request with valid credentials, or an anonymous one."""
-        self._observe(self._authentications, "success", seconds)
-        label = _user_label(user_name)
-        self._users[label] = self._users.get(label, 0) + 1
+        self._success.observe(seconds)
+        if user_name in _OWN_LABELS or "@" in user_name:
+            label = user_name if user_name in _OWN_LABELS else "email_id"
+            self._users[label] = self._users.get(label, 0) + 1
 
     def unauthenticated(self, seconds: float, *, is_error: bool) -> None:
         """Count a request that is answered 401. ``is_error``: it has credentials, which are invalid."""
-        self._observe(self._authentications, "error" if is_error else "failure", seconds)
+        (self._error if is_error else self._failure).observe(seconds)
 
     def authorized(self, seconds: float, *, is_allowed: bool) -> None:
         """Count a decision of the authorizer."""
-        self._observe(self._authorizations, "allowed" if is_allowed else "denied", seconds)
-
-    @staticmethod
-    def _observe(durations: dict[str, Histogram], result: str, seconds: float) -> None:
-        values = durations.get(result)
-        if values is None:
-            values = durations[result] = Histogram(_BUCKETS_SECONDS)
-        values.observe(seconds)
+        (self._allowed if is_allowed else self._denied).observe(seconds)
 
     async def collect(self) -> Iterable[Family]:
         """Return metrics for ``/metrics``."""
-        users = [((("username", label),), count) for label, count in sorted(self._users.items())]
+        counts = {**self._users, "other": self._success.count - sum(self._users.values())}
+        users = [((("username", label),), count) for label, count in sorted(counts.items()) if count]
         return [
             counter("authenticated_user_requests", "Authenticated requests by user.", users),
-            *_families("authentication_attempts", "authentication_duration_seconds", self._authentications),
-            *_families("authorization_attempts_total", "authorization_duration_seconds", self._authorizations),
+            *_families(
+                "authentication_attempts",
+                "authentication_duration_seconds",
+                {"error": self._error, "failure": self._failure, "success": self._success},
+            ),
+            *_families(
+                "authorization_attempts_total",
+                "authorization_duration_seconds",
+                {"allowed": self._allowed, "denied": self._denied},
+            ),
         ]
 
 
 def _families(attempts_name: str, duration_name: str, durations: dict[str, Histogram]) -> list[Family]:
-    samples = [((("result", result),), values) for result, values in sorted(durations.items())]
+    samples = [((("result", result),), values) for result, values in durations.items() if values.count]
     attempts = [(labels, values.count) for labels, values in samples]
     return [
         counter(attempts_name, "Attempts by result.", attempts),
         histogram(duration_name, "Duration of attempts in seconds, by result.", samples),
     ]
-
-
-def _user_label(name: str) -> str:
-    """Return the label value of a user, which bounds their number. Upstream: ``compressUsername``."""
-    if name in _OWN_LABELS:
-        return name
-    return "email_id" if "@" in name else "other"
