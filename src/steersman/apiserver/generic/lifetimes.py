@@ -53,6 +53,7 @@ class Lifetimes:
     async def _grant(self) -> None:
         # a twentieth longer at most, so that short lifetimes stay short
         reuse = min(REUSE_SECONDS, max(1, self.ttl_seconds // 20))
+        until = self._clock.monotonic() + reuse  # the lease may begin any time from now on
         self._lease_id = await self._store.grant_lease(self.ttl_seconds + reuse)
-        self._until = self._clock.monotonic() + reuse
+        self._until = until
         self._objects = 0

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import count
 
 import pytest
 from tests.unit.apiserver.writing import Server
@@ -31,6 +32,21 @@ async def test_objects_of_one_minute_share_a_lease():
         assert await lifetimes.lease_id() == first
         await server.clock.advance(1)
         assert await lifetimes.lease_id() != first
+
+
+async def test_lease_is_reused_from_the_time_it_was_requested():
+    async with Server() as server:
+
+        class SlowStore:
+            async def grant_lease(self, _ttl_seconds: int) -> int:
+                await server.clock.advance(30)
+                return next(lease_ids)
+
+        lease_ids = count(1)
+        lifetimes = Lifetimes(SlowStore(), server.clock, ttl_seconds=3600)
+        assert await lifetimes.lease_id() == 1
+        await server.clock.advance(30)
+        assert await lifetimes.lease_id() == 2
 
 
 async def test_lease_holds_a_bounded_number_of_objects():
