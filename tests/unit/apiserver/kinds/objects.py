@@ -21,6 +21,15 @@ NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
 STAMP = "2026-01-01T00:01:00Z"
 #: Creation timestamp of objects, one minute before ``NOW``.
 METADATA = {"name": "a", "namespace": "n", "creationTimestamp": "2026-01-01T00:00:00Z"}
+#: Spec of a volume without its source, and two sources.
+VOLUME_SPEC = {
+    "capacity": {"storage": "1Gi"},
+    "accessModes": ["ReadWriteOnce"],
+    "persistentVolumeReclaimPolicy": "Retain",
+    "volumeMode": "Filesystem",
+}
+HOST_PATH = {"hostPath": {"path": "/a", "type": ""}}
+CSI = {"csi": {"driver": "d", "volumeHandle": "h"}}
 
 
 def context(**more: Any) -> RequestContext:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import error_texts
+from tests.unit.apiserver.kinds.objects import CSI, HOST_PATH, VOLUME_SPEC, error_texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.volume_specs import validate_volume_spec
 
-HOST = {"hostPath": {"path": "/a", "type": ""}}
-CSI = {"csi": {"driver": "d", "volumeHandle": "h"}}
-VOLUME = {
-    "capacity": {"storage": "1Gi"},
-    "accessModes": ["ReadWriteOnce"],
-    "persistentVolumeReclaimPolicy": "Retain",
-    "volumeMode": "Filesystem",
-}
 IQN = "iqn.2015-02.example.com:storage"
 ZONE = "topology.kubernetes.io/zone"
 
 
 def validated(**spec: object) -> list[str]:
-    return error_texts(validate_volume_spec({**VOLUME, **spec}, Path("spec"), volume_name="v"))
+    return error_texts(validate_volume_spec({**VOLUME_SPEC, **spec}, Path("spec"), volume_name="v"))
 
 
 def on(key: str, *values: str) -> dict:
@@ -32,10 +24,10 @@ def on(key: str, *values: str) -> dict:
 @pytest.mark.parametrize(
     "spec",
     [
-        HOST,
+        HOST_PATH,
         {**CSI, "volumeAttributesClassName": "gold"},
         {"local": {"path": "/d"}, **on(ZONE, "a")},
-        {**HOST, "flexVolume": {"driver": "d"}},  # upstream does not count the sources before a flex volume
+        {**HOST_PATH, "flexVolume": {"driver": "d"}},  # upstream does not count the sources before a flex volume
         {"nfs": {"server": "s", "path": "/p"}, "storageClassName": "fast", "volumeMode": "Block"},
     ],
 )
@@ -46,9 +38,9 @@ def test_validate_volume_spec_accepts_valid_volumes(spec: dict):
 @pytest.mark.parametrize(
     ("spec", "fault"),
     [
-        ({**HOST, "accessModes": []}, "spec.accessModes: Required value"),
+        ({**HOST_PATH, "accessModes": []}, "spec.accessModes: Required value"),
         ({}, "spec: Required value: must specify a volume type"),
-        ({**HOST, **CSI}, "spec.csi: Forbidden: may not specify more than 1 volume type"),
+        ({**HOST_PATH, **CSI}, "spec.csi: Forbidden: may not specify more than 1 volume type"),
         (
             {"flexVolume": {"driver": "d"}, **CSI},
             "spec.csi: Forbidden: may not specify more than 1 volume type",
@@ -59,11 +51,11 @@ def test_validate_volume_spec_accepts_valid_volumes(spec: dict):
             "spec.csi.nodeExpandSecretRef.namespace: Required value",
         ),
         (
-            {**HOST, "capacity": {"storage": "0"}},
+            {**HOST_PATH, "capacity": {"storage": "0"}},
             'spec.capacity[storage]: Invalid value: "0": must be greater than zero',
         ),
         (
-            {**HOST, "persistentVolumeReclaimPolicy": "Burn"},
+            {**HOST_PATH, "persistentVolumeReclaimPolicy": "Burn"},
             (
                 'spec.persistentVolumeReclaimPolicy: Unsupported value: "Burn": '
                 'supported values: "Delete", "Recycle", "Retain"'
@@ -75,11 +67,11 @@ def test_validate_volume_spec_accepts_valid_volumes(spec: dict):
         ),
         ({"local": {"path": "/d"}}, "spec.nodeAffinity: Required value: Local volume requires node affinity"),
         (
-            {**HOST, "nodeAffinity": {}},
+            {**HOST_PATH, "nodeAffinity": {}},
             "spec.nodeAffinity.required: Required value: must specify required node constraints",
         ),
         (
-            {**HOST, "volumeMode": "Tape"},
+            {**HOST_PATH, "volumeMode": "Tape"},
             'spec.volumeMode: Unsupported value: "Tape": supported values: "Block", "Filesystem"',
         ),
         (
@@ -87,7 +79,7 @@ def test_validate_volume_spec_accepts_valid_volumes(spec: dict):
             "spec.volumeAttributesClassName: Required value: an empty string is disallowed",
         ),
         (
-            {**HOST, "volumeAttributesClassName": "gold"},
+            {**HOST_PATH, "volumeAttributesClassName": "gold"},
             "spec.csi: Required value: has to be specified when using volumeAttributesClassName",
         ),
         ({"cinder": {"volumeID": "v", "secretRef": {"name": "s"}}}, "spec.cinder.secretRef.namespace: Required value"),
@@ -103,10 +95,10 @@ def test_validate_volume_spec_reports_single_error(spec: dict, fault: str):
 
 
 def test_validate_volume_spec_requires_storage_as_only_capacity():
-    first, second = validated(**HOST, capacity={})
+    first, second = validated(**HOST_PATH, capacity={})
     assert first == "spec.capacity: Required value"
     assert second.startswith("spec.capacity: Unsupported value: ")
-    (fault,) = validated(**HOST, capacity={"storage": "1", "cpu": "1"})
+    (fault,) = validated(**HOST_PATH, capacity={"storage": "1", "cpu": "1"})
     assert fault == 'spec.capacity: Unsupported value: {"cpu":"1","storage":"1"}: supported values: "storage"'
 
 

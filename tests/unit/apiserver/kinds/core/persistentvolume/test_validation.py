@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import copy, error_texts, tree
+from tests.unit.apiserver.kinds.objects import CSI, HOST_PATH, VOLUME_SPEC, copy, error_texts, tree
 
 from steersman.apiserver.kinds.core.persistentvolume.validation import validate_volume, validate_volume_update
 
-HOST = {"hostPath": {"path": "/a", "type": ""}}
-CSI = {"csi": {"driver": "d", "volumeHandle": "h"}}
-VOLUME = {
-    "capacity": {"storage": "1Gi"},
-    "accessModes": ["ReadWriteOnce"],
-    "persistentVolumeReclaimPolicy": "Retain",
-    "volumeMode": "Filesystem",
-}
 ZONE = "topology.kubernetes.io/zone"
 
 
 def volume(**spec: object) -> dict:
-    return tree(spec=copy({**VOLUME, **spec}))
+    return tree(spec=copy({**VOLUME_SPEC, **spec}))
 
 
 def on(key: str, *values: str) -> dict:
@@ -37,7 +29,7 @@ def test_validate_volume_validates_spec_with_name_of_volume():
 
 
 def test_validate_volume_update_rejects_source_change():
-    (fault,) = error_texts(validate_volume_update(volume(hostPath={"path": "/b", "type": ""}), volume(**HOST)))
+    (fault,) = error_texts(validate_volume_update(volume(hostPath={"path": "/b", "type": ""}), volume(**HOST_PATH)))
     assert fault.startswith(
         "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n"
     )
@@ -52,13 +44,13 @@ def test_validate_volume_update_accepts_added_expansion_secret():
     ("new", "old", "start"),
     [
         (
-            {**HOST, "volumeMode": "Block"},
-            HOST,
+            {**HOST_PATH, "volumeMode": "Block"},
+            HOST_PATH,
             'volumeMode: Invalid value: "Block": field is immutable',
         ),
         (
-            {**HOST, **on(ZONE, "b")},
-            {**HOST, **on(ZONE, "a")},
+            {**HOST_PATH, **on(ZONE, "b")},
+            {**HOST_PATH, **on(ZONE, "a")},
             'nodeAffinity: Invalid value: {"Required":',
         ),
         (
@@ -84,4 +76,4 @@ def test_validate_volume_update_rejects_immutable_fields(new: dict, old: dict, s
     ids=["affinity comes", "label by its new name", "size", "policy"],
 )
 def test_validate_volume_update_accepts_mutable_fields(new: dict, old: dict):
-    assert error_texts(validate_volume_update(volume(**HOST, **new), volume(**HOST, **old))) == []
+    assert error_texts(validate_volume_update(volume(**HOST_PATH, **new), volume(**HOST_PATH, **old))) == []
