@@ -44,6 +44,12 @@ async def test_create_reports_errors_of_allocation_alone(server, spec: dict[str,
     assert await faulty_fields(server, "POST", SERVICES + query, body) == {field}
 
 
+@pytest.mark.parametrize("metadata", [{}, {"name": ""}, {"generateName": "A"}, {"name": "A"}])
+async def test_create_reports_names_when_addresses_are_available(server, metadata: dict[str, str]):
+    fields = await faulty_fields(server, "POST", SERVICES, {"metadata": metadata, "spec": {"ports": [{"port": 80}]}})
+    assert fields <= {"metadata.name", "metadata.generateName"}
+
+
 async def test_update_reports_errors_of_port_allocation_alone(server):
     body = {"metadata": {"name": "a"}, "spec": {"type": "NodePort", "ports": [{"port": 80}]}}
     assert (await server.request("POST", SERVICES, body=json.dumps(body).encode())).code == 201
@@ -54,3 +60,18 @@ async def test_update_reports_errors_of_port_allocation_alone(server):
     }
     spec["ports"] = [{**MISNAMED, "nodePort": 80}]
     assert await faulty_fields(server, "PATCH", f"{SERVICES}/a", {"spec": spec}) == {"spec.ports[0].nodePort"}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30001}, {"port": 81, "nodePort": 30001}]},
+        {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "healthCheckNodePort": -1, "ports": []},
+    ],
+)
+async def test_request_that_no_allocation_can_fulfil_is_invalid(server, spec: dict[str, Any]):
+    body = {"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}}
+    assert (await server.request("POST", SERVICES, body=json.dumps(body).encode())).code == 201
+    assert await faulty_fields(server, "PATCH", f"{SERVICES}/a", {"spec": spec})
+    body["metadata"]["name"] = "b"
+    assert await faulty_fields(server, "POST", SERVICES, {**body, "spec": spec})

@@ -159,9 +159,16 @@ class Write:
             self.objects.validate_update(self.ctx, self.new, self.old, self.subresource)
 
     async def check_allocations(self) -> None:
-        """Raise the error of the allocations that an invalid object asks for, which precedes those of validation."""
+        """Raise the error of the allocations that an invalid object asks for, which precedes those of validation.
+
+        Internal errors do not: the object can be what causes them, e.g. by a node port that it requests twice.
+        """
         if self.is_prepared and not self.subresource:
-            await self.objects.strategy.check_allocations(self.ctx, self.new, self.old)
+            try:
+                await self.objects.strategy.check_allocations(self.ctx, self.new, self.old)
+            except StatusError as refusal:
+                if refusal.code < 500:
+                    raise
 
     # -- validating admission and the transaction ----------------------------------------------------------------------
 

@@ -212,7 +212,8 @@ class ServiceAllocator:
         metadata = obj["metadata"]
         stamp = ctx.now.strftime("%Y-%m-%dT%H:%M:%SZ")
         labels = {FAMILY_LABEL: family_of(ip), MANAGED_BY_LABEL: MANAGED_BY}
-        parent = {"resource": "services", "namespace": metadata["namespace"], "name": metadata["name"]}
+        # a Service without a name is only checked, not stored
+        parent = {"resource": "services", "namespace": metadata["namespace"], "name": metadata.get("name", "")}
         return self._addresses.stored(
             {
                 "metadata": {
