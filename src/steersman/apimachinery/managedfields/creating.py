@@ -1,8 +1,8 @@
 """Fields owned by the creator of an object, cached by the object's outline.
 
 The result depends on little more than field names, and clients create many objects of one form (ConfigMaps with one
-key, Pods of one template). The *outline* has names of leaves, keys of maps, and the value of anything else (specs,
-lists with keys).
+key, Pods of one template). The *outline* has the names of fields, keys of maps, and the value of anything else (lists
+with keys, fields without a declared type).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from steersman.apimachinery.bounded_cache import BoundedCache, Doorkeeper, diges
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.managedfields.compare import UNOWNED, UNOWNED_METADATA, compare_objects
 from steersman.apimachinery.managedfields.fieldset import Node
-from steersman.apimachinery.managedfields.shapes import KeysShape, ObjectShape, Shape, root_shape
+from steersman.apimachinery.managedfields.shapes import FieldsShape, KeysShape, ObjectShape, Shape, root_shape
 from steersman.apimachinery.managedfields.zero import zero_value
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ _BYTES_PER_CHARACTER: Final = 12
 _KEYS_MAX: Final = 64
 #: Larger values are part of the outline as a digest.
 _TEXT_BYTES_MAX: Final = 64
-#: Enclose the fields of metadata, as the object itself may have fields of the same names.
+#: Objects with longer outlines are not cached, either.
+_OUTLINE_MAX: Final = 512
+#: Enclose the fields of metadata and of structs, as others may have fields of the same names.
 _BEGIN: Final = 0
 _END: Final = 1
 
@@ -102,6 +104,13 @@ def _add(outline: list[Any], name: str, value: Any, shape: Shape | None) -> bool
     elif shape.is_leaf:
         outline.append(name)
         return True
+    elif isinstance(shape, FieldsShape) and value.__class__ is dict:
+        outline += (name, _BEGIN)
+        for field, inner in value.items():
+            if not _add(outline, field, inner, shape.step(field)[1]):
+                return False
+        outline.append(_END)
+        return len(outline) <= _OUTLINE_MAX
     elif shape.__class__ is KeysShape and shape.value.is_leaf and value.__class__ is dict:
         outline += (name, tuple(value))
         return len(value) <= _KEYS_MAX

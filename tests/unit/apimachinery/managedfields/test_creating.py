@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from steersman.apimachinery.managedfields.compare import compare_objects
 from steersman.apimachinery.managedfields.creating import Creation, creator_fields
 from steersman.apimachinery.managedfields.zero import zero_value
+from steersman.apimachinery.typemodel import Field, Scalar, ScalarKind, Struct
 from steersman.schema.loader import struct_for
 
 CONFIG_MAP = struct_for("", "v1", "ConfigMap")
@@ -31,7 +32,7 @@ config_maps = st.fixed_dictionaries(
     optional={"data": texts, "binaryData": texts, "immutable": st.booleans(), "labels": texts},
 )
 services = st.fixed_dictionaries(
-    {"metadata": metadata, "spec": st.dictionaries(st.sampled_from(["type", "clusterIP"]), names)},
+    {"metadata": metadata, "spec": st.dictionaries(st.sampled_from(["type", "clusterIP", "unknown"]), names) | names},
     optional={"status": st.sampled_from([{}, {"loadBalancer": {}}, {"loadBalancer": {"ingress": [{"ip": "::"}]}}])},
 )
 
@@ -62,6 +63,32 @@ def test_fields_of_is_shared_by_objects_of_one_outline():
     first, second, third = ({"metadata": {"name": name}, "data": {"key": name}} for name in ("a", "b", "c"))
     creation.fields_of(first)
     assert creation.fields_of(second) is creation.fields_of(third)
+
+
+def test_fields_of_is_shared_by_custom_objects_whose_structs_have_other_values():
+    number, text = Field("count", Scalar(ScalarKind.INT64)), Field("name", Scalar(ScalarKind.STRING))
+    inner = Field("inner", Struct("Inner", {"count": number, "name": text}))
+    spec = Struct("Spec", {"inner": inner, "mode": Field("mode", Scalar(ScalarKind.STRING))})
+    custom = Struct("Custom", {"spec": Field("spec", spec)})
+    creation, zero = Creation(custom), zero_value(custom)
+    forms = [
+        {"mode": "x", "inner": {"count": 1}},
+        {"inner": {"name": "a"}},
+        {"inner": {}},
+        {"inner": 5},
+        {},
+        {"mode": {}},
+    ]
+    fields = [creation.fields_of({"spec": form}) for form in forms * 2]
+    assert fields[:6] == [compare_objects(zero, {"spec": form}, custom).changed for form in forms]
+    assert creation.fields_of({"spec": {"mode": "y", "inner": {"count": 2}}}) is fields[6]
+
+
+def test_fields_of_distinguishes_keys_of_list_items_in_structs():
+    zero, creation = zero_value(SERVICE), Creation(SERVICE)
+    for port in (80, 81, 80, 81):
+        new = {"spec": {"ports": [{"port": port, "protocol": "TCP"}]}}
+        assert creation.fields_of(new) == compare_objects(zero, new, SERVICE).changed
 
 
 def test_fields_of_does_not_cache_large_maps():
