@@ -1,24 +1,20 @@
-"""Inputs of policy expressions: variables, the namespace, the authorizer.
+"""Inputs of policy expressions: the namespace, the authorizer, the cost budget.
 
 Loaded with the first policy, as it loads the expression language.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.request import RequestInfo, UserInfo
 from steersman.apiserver.workers import on_loop
 from steersman.cel.library.authorizer import CheckAttributes, CheckDecision, authorizer, request_resource
-from steersman.cel.values import EvalError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.interface import Attributes
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.cel.program import Program
 
 #: Metadata of ``namespaceObject``.
 _NAMESPACE_METADATA: Final = [
@@ -44,31 +40,6 @@ class CostBudget:
 
     def __init__(self, budget: int) -> None:
         self.remaining = budget
-
-
-class PolicyVariables(dict[str, Any]):
-    """The value of ``variables``: each is evaluated on first access."""
-
-    def __init__(self, programs: Mapping[str, Program | str], around: Mapping[str, Any], spending: CostBudget) -> None:
-        super().__init__()
-        #: A text instead of a program is its compilation error.
-        self._programs: Final = programs
-        self._around: Final = around
-        self._spending: Final = spending
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._programs
-
-    def __missing__(self, name: str) -> Any:
-        program = self._programs[name]
-        if isinstance(program, str):
-            raise EvalError(f'composited variable "{name}" fails to compile: {program}')
-        result = program.evaluate({**self._around, "variables": self})
-        self._spending.remaining -= result.cost
-        if result.error is not None:
-            raise EvalError(f'composited variable "{name}" fails to evaluate: {result.error}')
-        self[name] = result.value
-        return result.value
 
 
 def namespace_object(namespace: Tree | None) -> Tree | None:

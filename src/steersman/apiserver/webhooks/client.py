@@ -13,11 +13,9 @@ import math
 import posixpath
 import socket
 import ssl
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from urllib.parse import quote as quote_path
 from urllib.parse import urlsplit
-
-import msgspec
 
 from steersman.apimachinery.codec import DecodeError, decode_json
 from steersman.apimachinery.errors import StatusError, generic_server_response
@@ -58,7 +56,7 @@ class WebhookCallError(Exception):
         self.status: Final = status
 
 
-class Target(msgspec.Struct, frozen=True):
+class Target(NamedTuple):
     """Address of a webhook, as its configuration names it."""
 
     #: ``host:port`` as in URLs and in the Host header.
@@ -80,8 +78,8 @@ def target_of(config: Tree) -> Target:
     """Read a ``clientConfig`` (``WebhookClientConfig`` of any group). Raises ``WebhookConfigError``."""
     try:
         ca_bundle = base64.b64decode(config.get("caBundle") or "", validate=True)
-    except binascii.Error as error:
-        raise WebhookConfigError(f"invalid caBundle: {error}") from None
+    except binascii.Error as undecodable:
+        raise WebhookConfigError(f"invalid caBundle: {undecodable}") from None
     service = config.get("service")
     if service is not None:
         host = f"{service['name']}.{service['namespace']}.svc"
@@ -154,8 +152,9 @@ class WebhookClient:
             head = self._heads[seconds, agent] = _head(self.target, seconds, agent)
         request = b"%b%d\r\n\r\n%b" % (head, len(body), body)
         try:
-            async with Timeout(timeout_seconds, clock=self._clock):
-                answer = await self._pool.exchange(request, body_bytes_max=response_bytes_max)
+            answer = await self._pool.exchange(
+                request, timeout_seconds=timeout_seconds, body_bytes_max=response_bytes_max
+            )
         except TimeoutError:
             raise self._failure(seconds, "context deadline exceeded") from None
         except ExchangeError as error:
@@ -173,30 +172,35 @@ class WebhookClient:
         else:
             try:
                 address = await self._resolver.resolve(*target.service, target.port)
-            except StatusError as error:
-                raise ExchangeError(error.status.get("message") or str(error)) from None
+            except StatusError as unresolved:
+                raise ExchangeError(unresolved.status.get("message") or str(unresolved)) from None
         where = f"[{address.host}]:{address.port}" if ":" in address.host else f"{address.host}:{address.port}"
         loop = asyncio.get_running_loop()
         try:
             async with Timeout(_DIAL_SECONDS, clock=self._clock):
-                _, connection = await loop.create_connection(
-                    Connection, address.host, address.port, ssl=self._tls, server_hostname=target.host
+                _, protocol = await loop.create_connection(
+                    cast("type[asyncio.Protocol]", Connection),
+                    address.host,
+                    address.port,
+                    ssl=self._tls,
+                    server_hostname=target.host,
                 )
         except TimeoutError:
             raise ExchangeError(f"dial tcp {where}: i/o timeout") from None
-        except ssl.SSLError as error:
-            raise ExchangeError(tls_error_text(error)) from None
+        except ssl.SSLError as refused:
+            raise ExchangeError(tls_error_text(refused)) from None
         except (socket.gaierror, UnicodeError):
             raise ExchangeError(f"dial tcp: lookup {address.host}: no such host") from None
         except ConnectionResetError:
             raise ExchangeError("EOF") from None
         except OSError as error:
             raise ExchangeError(f"dial tcp {where}: connect: {_reason(error)}") from None
+        connection = cast("Connection", protocol)
         try:
             verify_host(connection.peer_certificate(), target.host)
-        except HostNameError as error:
+        except HostNameError as mismatch:
             connection.abort()
-            raise ExchangeError(str(error)) from None
+            raise ExchangeError(str(mismatch)) from None
         return connection
 
     def close(self) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import httptools
-import msgspec
+
+from steersman.asynckit.timeouts import Timeout
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -30,7 +31,7 @@ class StaleConnectionError(ExchangeError):
     """A reused connection was closed before the first byte of the answer: the call can be repeated on a new one."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(NamedTuple):
     """Complete response."""
 
     status: int
@@ -38,8 +39,11 @@ class Answer(msgspec.Struct, frozen=True):
     body: bytes
 
 
-class Connection(asyncio.Protocol):
-    """One connection; it carries one exchange at a time."""
+class Connection:
+    """One connection; it carries one exchange at a time.
+
+    Protocol with the methods of ``asyncio.Protocol``: a subclass could not be compiled to a native class (decision 0006).
+    """
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -77,6 +81,12 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> None:
         """Close; a response without a length ends here."""
+
+    def pause_writing(self) -> None:
+        """Ignore that the transport's buffer is full: it holds one request at most."""
+
+    def resume_writing(self) -> None:
+        """Ignore that the transport's buffer is empty."""
 
     def connection_lost(self, error: Exception | None) -> None:
         """Fail the exchange that is under way."""
@@ -129,27 +139,35 @@ class Connection(asyncio.Protocol):
 
     # -- exchange ------------------------------------------------------------------------------------------------------
 
-    async def exchange(self, request: bytes, *, body_bytes_max: int) -> Answer:
-        """Send a request and return the response. Raises ``ExchangeError``; the connection is closed then."""
+    def send(self, request: bytes, *, body_bytes_max: int) -> asyncio.Future[Answer]:
+        """Send a request and return the future of its response, which fails with ``ExchangeError``.
+
+        The caller ends the exchange with ``finish`` or ``abort``.
+        """
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         transport = self._transport
         if transport is None or not self.is_open:
-            raise StaleConnectionError("EOF")
+            answer.set_exception(StaleConnectionError("EOF"))
+            return answer
         self._uses += 1
         self._has_data, self._body_bytes_max = False, body_bytes_max
         self.on_message_begin()
-        self._answer = asyncio.get_running_loop().create_future()
-        try:
-            transport.write(request)
-            return await self._answer
-        except BaseException:
-            self.abort()
-            raise
-        finally:
-            self._answer = None
+        self._answer = answer
+        transport.write(request)
+        return answer
+
+    def expire(self) -> None:
+        """Fail the exchange that is under way with ``TimeoutError``."""
+        self._fail(TimeoutError())
+
+    def finish(self) -> None:
+        """End an exchange that has its response."""
+        self._answer = None
 
     def abort(self) -> None:
         """Close the connection at once."""
         self.is_open = False
+        self._answer = None
         if self._transport is not None:
             self._transport.abort()
 
@@ -168,7 +186,7 @@ class Connection(asyncio.Protocol):
         if not self._parser.should_keep_alive():
             self.is_open = False
 
-    def _fail(self, error: ExchangeError) -> None:
+    def _fail(self, error: Exception) -> None:
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(error)
         self.abort()
@@ -177,7 +195,8 @@ class Connection(asyncio.Protocol):
 class Pool:
     """Connections to one webhook: reused, and bounded in number.
 
-    ``dial`` opens a connection; it raises ``ExchangeError``.
+    ``dial`` opens a connection; it raises ``ExchangeError``. One timer serves the timeouts of all exchanges, most of which
+    end long before: it runs until the earliest deadline among those under way when it was set.
     """
 
     def __init__(
@@ -191,32 +210,69 @@ class Pool:
         self._waiters: Final[deque[asyncio.Future[None]]] = deque()
         self._in_use = 0
         self._sweep: Timer | None = None
+        #: Connections that carry an exchange, with its deadline.
+        self._deadlines: Final[dict[Connection, float]] = {}
+        self._expiry: Timer | None = None
+        #: When ``_expiry`` fires.
+        self._expires_at = 0.0
 
     @property
     def in_use(self) -> int:
         """Number of exchanges under way."""
         return self._in_use
 
-    async def exchange(self, request: bytes, *, body_bytes_max: int) -> Answer:
-        """Send a request over a free connection. Raises ``ExchangeError``."""
+    async def exchange(self, request: bytes, *, timeout_seconds: float, body_bytes_max: int) -> Answer:
+        """Send a request over a free connection. Raises ``ExchangeError``, and ``TimeoutError`` after ``timeout_seconds``."""
+        deadline = self._clock.monotonic() + timeout_seconds
         if self._in_use < self._connections_max and not self._waiters:
             self._in_use += 1
         else:
-            await self._wait_for_release()
+            async with Timeout(timeout_seconds, clock=self._clock):
+                await self._wait_for_release()
         try:
             connection = self._pop_idle()
             if connection is not None:
                 try:
-                    answer = await connection.exchange(request, body_bytes_max=body_bytes_max)
+                    return await self._send(connection, request, deadline, body_bytes_max)
                 except StaleConnectionError:
-                    connection = None
-            if connection is None:
+                    pass
+            async with Timeout(deadline - self._clock.monotonic(), clock=self._clock):
                 connection = await self._dial()
-                answer = await connection.exchange(request, body_bytes_max=body_bytes_max)
-            self._keep(connection)
-            return answer
+            return await self._send(connection, request, deadline, body_bytes_max)
         finally:
             self._release()
+
+    async def _send(self, connection: Connection, request: bytes, deadline: float, body_bytes_max: int) -> Answer:
+        self._deadlines[connection] = deadline
+        if self._expiry is None or deadline < self._expires_at:
+            self._set_expiry(deadline)
+        try:
+            answer = await connection.send(request, body_bytes_max=body_bytes_max)
+        except BaseException:
+            connection.abort()
+            raise
+        finally:
+            del self._deadlines[connection]
+        connection.finish()
+        self._keep(connection)
+        return answer
+
+    def _set_expiry(self, deadline: float) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._expires_at = deadline
+        self._expiry = self._clock.timer(deadline - self._clock.monotonic(), self._expire)
+
+    def _expire(self) -> None:
+        """Fail the exchanges whose deadline has passed."""
+        self._expiry = None
+        now = self._clock.monotonic()
+        for connection, deadline in self._deadlines.items():
+            if deadline <= now:
+                connection.expire()
+        pending = [deadline for deadline in self._deadlines.values() if deadline > now]
+        if pending:
+            self._set_expiry(min(pending))
 
     def _keep(self, connection: Connection) -> None:
         """Keep a connection for the next exchange."""
@@ -269,5 +325,8 @@ class Pool:
         if self._sweep is not None:
             self._sweep.cancel()
             self._sweep = None
+        if self._expiry is not None and not self._deadlines:
+            self._expiry.cancel()
+            self._expiry = None
         while self._idle:
             self._idle.pop().abort()

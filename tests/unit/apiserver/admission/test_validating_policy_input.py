@@ -1,35 +1,9 @@
 from __future__ import annotations
 
-import pytest
-
-from steersman.apiserver.admission.validating_policy_input import (
-    CostBudget,
-    PolicyVariables,
-    namespace_object,
-)
-from steersman.cel.admission import VARIABLE, Compiler
-from steersman.cel.values import EvalError
+from steersman.apiserver.admission.validating_policy_input import namespace_object
 
 
 def test_namespace_object_has_selected_fields():
     namespace = {"metadata": {"name": "a", "managedFields": []}, "status": {"phase": "Active"}}
     assert namespace_object(namespace) == {"metadata": {"name": "a"}, "spec": {}, "status": {"phase": "Active"}}
     assert namespace_object(None) is None
-
-
-def test_variables_are_evaluated_once_within_the_budget():
-    compiler, spending = Compiler(params=False, composed=True), CostBudget(1000)
-    programs = {
-        name: compiler.add_variable(name, text, VARIABLE)
-        for name, text in (("a", "[1, 2].map(x, x)"), ("b", "variables.a + [3]"), ("c", "object.x"))
-    }
-    variables = PolicyVariables({**programs, "d": "no"}, {"object": {}}, spending)
-    assert variables["b"] == [1, 2, 3]
-    remaining = spending.remaining
-    assert (variables["b"], spending.remaining < 1000) == ([1, 2, 3], True)
-    assert spending.remaining == remaining
-    assert "c" in variables
-    with pytest.raises(EvalError, match='composited variable "c" fails to evaluate: no such key: x'):
-        variables["c"]
-    with pytest.raises(EvalError, match='composited variable "d" fails to compile: no'):
-        variables["d"]
