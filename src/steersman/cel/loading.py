@@ -15,9 +15,14 @@ from steersman.apimachinery.workmeter import spend
 _UNITS: Final = 100_000
 
 
+def is_loaded() -> bool:
+    """Report whether the modules are imported."""
+    return _import.cache_info().currsize > 0
+
+
 def load() -> None:
     """Import the modules, unless they are imported. Raises errors of the work meter."""
-    if not _import.cache_info().currsize:
+    if not is_loaded():
         spend(_UNITS)
         _import()
 

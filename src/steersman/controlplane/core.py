@@ -19,6 +19,7 @@ from steersman.apiserver.filters.access_metrics import AccessMetrics
 from steersman.apiserver.filters.max_in_flight import InFlight
 from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.health.checks import Check, Unhealthy
+from steersman.apiserver.observability.condition_metrics import ConditionMetricsCollector
 from steersman.apiserver.observability.conversion_metrics import ConversionMetricsCollector
 from steersman.apiserver.observability.policy_metrics import PolicyMetricsCollector
 from steersman.apiserver.observability.webhook_metrics import WebhookMetricsCollector
@@ -216,6 +217,7 @@ class ServerCore:
             self.app.loop_guard.collect,
             WebhookMetricsCollector(self.resources.webhook_metrics).collect,
             PolicyMetricsCollector(self.resources.policy_metrics).collect,
+            ConditionMetricsCollector(self.resources.condition_metrics).collect,
             self.aggregator.metrics.collect,
             ConversionMetricsCollector(self.resources.conversions.metrics).collect,
         ]

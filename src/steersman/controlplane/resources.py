@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.admission.builtin import default_plugins
 from steersman.apiserver.admission.chain import ORDER, AdmissionChain
+from steersman.apiserver.admission.condition_metrics import ConditionMetrics
 from steersman.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
 from steersman.apiserver.admission.mutating_webhook import MutatingAdmissionWebhook
 from steersman.apiserver.admission.optional import optional_plugins
@@ -85,8 +86,9 @@ class Resources:
         services = StoredServices(lambda name: self.registry.stored(name).cache, dice=dice)
         #: HTTPS clients of admission and conversion webhooks.
         self.webhook_clients = WebhookClients(services, clock=clock)
-        self.webhook_metrics = WebhookMetrics()
-        self.policy_metrics = PolicyMetrics()
+        self.condition_metrics = ConditionMetrics()
+        self.webhook_metrics = WebhookMetrics(self.condition_metrics)
+        self.policy_metrics = PolicyMetrics(self.condition_metrics)
         self.conversions = ConversionServices(self.webhook_clients, clock=clock, dice=dice)
         webhooks = WebhookServices(
             self.registry,

@@ -30,6 +30,11 @@ def kind_of(resource: Resource, subresource: str) -> dict[str, str]:
     return {"group": resource.group, "version": resource.version, "kind": resource.kind}
 
 
+def _has_own_kind(resource: Resource, subresource: str) -> bool:
+    """True if the request body is of the resource's own kind."""
+    return not subresource or kind_of(resource, subresource)["kind"] == resource.kind
+
+
 async def objects_in_version(
     attributes: Attributes, matched: Resource, find: FindServed
 ) -> tuple[Tree | None, Tree | None]:
@@ -47,8 +52,7 @@ async def objects_in_version(
             await in_worker(in_version, old, attributes, matched, find),
         )
     served = find(matched.group, matched.version, matched.name)
-    is_own_kind = kind_of(matched, attributes.subresource)["kind"] == matched.kind
-    if served is None or served.converter is None or not is_own_kind:
+    if served is None or served.converter is None or not _has_own_kind(matched, attributes.subresource):
         return new, old
     converted = iter(await served.converter.trees([tree for tree in (new, old) if tree is not None]))
     return None if new is None else next(converted), None if old is None else next(converted)
@@ -76,7 +80,7 @@ def _in_storage_version(tree: Tree, served: ServedResource) -> Tree:
 
 def in_version(tree: Tree | None, attributes: Attributes, matched: Resource, find: FindServed) -> Tree | None:
     """Return an object of the write in the matched version, by functions that do not wait; read-only."""
-    if tree is None or kind_of(matched, attributes.subresource)["kind"] != matched.kind:
+    if tree is None or not _has_own_kind(matched, attributes.subresource):
         return tree
     served = find(matched.group, matched.version, matched.name)
     if served is None or served.from_storage is None:
@@ -86,30 +90,48 @@ def in_version(tree: Tree | None, attributes: Attributes, matched: Resource, fin
 
 def request_of(attributes: Attributes, matched: Resource) -> Tree:
     """Return the value of ``request``: an AdmissionRequest without objects and, as in Go, without empty strings."""
-    own, user, subresource = attributes.resource, attributes.user, attributes.subresource
-    is_own = matched is own
+    fields = fields_of_kind(attributes, matched) | fields_of_write(attributes)
+    return {name: value for name, value in fields.items() if value or name == "dryRun"}
+
+
+def fields_of_kind(attributes: Attributes, matched: Resource) -> Tree:
+    """Return the fields of an AdmissionRequest that all writes of one kind share: resource, subresource and operation."""
+    own, subresource = attributes.resource, attributes.subresource
     kind, resource = kind_of(own, subresource), _resource_of(own)
-    request = {
-        "kind": kind if is_own else kind_of(matched, subresource),
-        "resource": resource if is_own else _resource_of(matched),
-        "subResource": subresource,
-        "requestKind": kind,
-        "requestResource": resource,
-        "requestSubResource": subresource,
-        "name": attributes.name,
-        "namespace": attributes.namespace,
-        "operation": attributes.operation.value,
-        "userInfo": _without_empty(
-            {
-                "username": user.name,
-                "uid": user.uid,
-                "groups": list(user.groups),
-                "extra": {key: list(values) for key, values in user.extra.items()} if user.extra else None,
-            }
-        ),
-        "options": options_of(attributes),
-    }
-    return _without_empty(request) | {"dryRun": attributes.dry_run}
+    return _without_empty(
+        {
+            "kind": kind_of(matched, subresource),
+            "resource": _resource_of(matched),
+            "subResource": subresource,
+            "requestKind": kind,
+            "requestResource": resource,
+            "requestSubResource": subresource,
+            "operation": attributes.operation.value,
+        }
+    )
+
+
+def fields_of_write(attributes: Attributes) -> Tree:
+    """Return the fields of an AdmissionRequest that differ between writes of one kind, without objects; some may be empty."""
+    user = attributes.user
+    fields: Tree = {}
+    if attributes.name:
+        fields["name"] = attributes.name
+    if attributes.namespace:
+        fields["namespace"] = attributes.namespace
+    user_fields: Tree = {}
+    if user.name:
+        user_fields["username"] = user.name
+    if user.uid:
+        user_fields["uid"] = user.uid
+    if user.groups:
+        user_fields["groups"] = list(user.groups)
+    if user.extra:
+        user_fields["extra"] = {key: list(values) for key, values in user.extra.items()}
+    fields["userInfo"] = user_fields
+    fields["options"] = options_of(attributes)
+    fields["dryRun"] = attributes.dry_run
+    return fields
 
 
 def _resource_of(resource: Resource) -> dict[str, str]:

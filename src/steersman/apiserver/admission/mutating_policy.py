@@ -23,11 +23,12 @@ from steersman.schema.loader import struct_for
 from steersman.schema.resources import Resource  # noqa: TC001 — compiled named tuples load the types of their fields
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.admission.mutating_policy_rules import MutatingRules
+    from steersman.apiserver.admission.validating_policy_rules import Conditions
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.served import ServedResource
@@ -53,9 +54,9 @@ class _Policy:
             self._rules = MutatingRules(self.spec)
         return self._rules
 
-    def holds(self, variables: Tree) -> bool:
-        """Evaluate the match conditions. Raises EvaluationError."""
-        return self.rules.holds(variables)
+    def evaluate_conditions(self, variables: Tree, monotonic: Callable[[], float]) -> Conditions | None:
+        """Evaluate the match conditions."""
+        return self.rules.evaluate_conditions(variables, monotonic)
 
 
 class _Fault(NamedTuple):
@@ -190,14 +191,18 @@ class MutatingAdmissionPolicy(Plugin):
             text = f"failed to configure binding: failed to convert object version: {refusal.message}"
             faults.extend(invocation.faults_for(text, ""))
             return None
-        from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415
-
         variables["params"] = invocation.parameter
-        try:
-            return variables if await with_allowance(invocation.policy.holds, variables) else None
-        except EvaluationError as error:
-            faults.extend(invocation.faults_for(str(error)))
-            return None
+        policy = invocation.policy
+        conditions = await with_allowance(policy.evaluate_conditions, variables, self._clock.monotonic)
+        if conditions is None:
+            return variables
+        operation = attributes.operation.value
+        self._metrics.conditions.observe(
+            conditions, kind="policy", name=policy.name, operation=operation, type_="validate"
+        )
+        if conditions.failure:
+            faults.extend(invocation.faults_for(conditions.failure))
+        return variables if conditions.hold else None
 
     async def _mutate(
         self, invocation: _Invocation, variables: dict[str, Any], attributes: Attributes, faults: list[_Fault]

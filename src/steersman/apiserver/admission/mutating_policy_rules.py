@@ -75,7 +75,7 @@ def _apply_configuration(obj: Tree, value: Any, struct: Struct) -> Tree:
 
 def _atomics(value: Any, type_: Type, path: str) -> Iterator[str]:
     """Yield the paths of atomic values in a configuration, which it cannot set."""
-    if isinstance(value, dict) and isinstance(type_, Struct | MapOf):
+    if isinstance(value, dict) and isinstance(type_, (Struct, MapOf)):
         if type_.atomic:
             yield path
         fields = type_.fields if isinstance(type_, Struct) else {}

@@ -5,6 +5,7 @@ After a change all mutating plugins run once more; see ``Reinvocation``.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.codec import DecodeError, decode_json
@@ -90,13 +91,16 @@ class MutatingAdmissionWebhook(Plugin):
         has_changed = False
         failure: Exception | None = None
         try:
-            response = await caller.call(webhook, matched, attributes)
+            response = await caller.call(candidate, attributes)
             has_changed = await self._apply(webhook, matched, attributes, response, mark)
         except (CallError, StatusError) as error:
             failure = error
+        except asyncio.CancelledError:  # the deadline of the request
+            caller.observe(candidate, started, CallError(webhook.name, "context canceled"))
+            raise
         note = {"configuration": webhook.configuration, "webhook": webhook.name, "mutated": has_changed}
         attributes.ctx.annotate(_MUTATION_KEY + mark, to_json(note))
-        caller.observe(webhook, attributes, started, failure)
+        caller.observe(candidate, started, failure)
         own = state.of_plugin(self.name)
         if has_changed:
             state.is_required = True

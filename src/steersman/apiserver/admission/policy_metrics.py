@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from steersman.apimachinery.histogram import Histogram
 from steersman.apimachinery.label_sets import make_room
+from steersman.apiserver.admission.condition_metrics import ConditionMetrics
 
 #: Upper bounds in seconds.
 BUCKETS: Final[tuple[float, ...]] = (0.0000005, 0.001, 0.01, 0.1, 1.0)
@@ -24,7 +25,8 @@ def error_type(message: str) -> str:
 class PolicyMetrics:
     """Durations by labels, in the order of the metric's label names."""
 
-    def __init__(self) -> None:
+    def __init__(self, conditions: ConditionMetrics | None = None) -> None:
+        self.conditions: Final = conditions or ConditionMetrics()
         #: Labels enforcement_action, error_type, policy, policy_binding.
         self.validations: Final[dict[tuple[str, str, str, str], Histogram]] = {}
         #: Labels error_type, policy, policy_binding.

@@ -16,7 +16,7 @@ from steersman.apiserver.admission.policy_metrics import PolicyMetrics, error_ty
 from steersman.apiserver.admission.validating_policy_match import Matcher, is_exempt, is_namespace
 from steersman.apiserver.admission.validating_policy_params import ConfigurationError, collect, served_kind
 from steersman.apiserver.workers import with_allowance
-from steersman.cel.loading import load
+from steersman.cel.loading import is_loaded, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -177,6 +177,11 @@ class ValidatingAdmissionPolicy(Plugin):
             for parameter in parameters:
                 around = {**variables, "params": parameter}
                 outcome = await with_allowance(policy.validate, around, self._clock.monotonic)
+                if outcome.conditions is not None:
+                    operation = attributes.operation.value
+                    self._metrics.conditions.observe(
+                        outcome.conditions, kind="policy", name=policy.name, operation=operation, type_="validate"
+                    )
                 denials += _apply_actions(attributes, policy.name, binding, outcome, self._metrics)
                 for key, value in outcome.annotations:
                     if value not in notes.setdefault(key, []):
@@ -195,7 +200,8 @@ async def _applies(binding: Binding, attributes: Attributes, sources: PolicySour
 
 async def variables_of(attributes: Attributes, matched: Resource, sources: PolicySources) -> Tree:
     """Return the values of the variables that all policies have."""
-    await with_allowance(load)
+    if not is_loaded():
+        await with_allowance(load)
     from steersman.apiserver.admission import validating_policy_input as given  # noqa: PLC0415 — loads the language
 
     new, old = await objects_in_version(attributes, matched, sources.served)

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from steersman.apiserver.admission.validating_policy_input import CostBudget, PolicyVariables
+from steersman.apiserver.admission.policy_variables import PolicyVariables
+from steersman.apiserver.admission.validating_policy_input import CostBudget
 from steersman.cel import admission
 from steersman.cel.admission import Compiler, ExpressionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from steersman.apimachinery.trees import Tree
     from steersman.cel.admission import Purpose
+    from steersman.cel.evaluator import Evaluated
     from steersman.cel.program import Program
 
 
@@ -29,6 +31,18 @@ _OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no
 
 class EvaluationError(Exception):
     """An expression has no value; clients receive the message."""
+
+
+class Conditions(NamedTuple):
+    """Result of match conditions. Upstream: ``matchconditions.MatchResult``."""
+
+    hold: bool
+    #: Error under ``failurePolicy: Fail``; empty without one.
+    failure: str = ""
+    #: Conditions with errors, up to the first that is false.
+    errors: int = 0
+    #: Time of the evaluation.
+    seconds: float = 0.0
 
 
 class Decision(NamedTuple):
@@ -50,6 +64,12 @@ class Outcome(NamedTuple):
     annotations: tuple[tuple[str, str], ...] = ()
     #: Errors of audit annotations that deny the write.
     annotation_errors: tuple[str, ...] = ()
+    #: Result of the match conditions; None without conditions.
+    conditions: Conditions | None = None
+
+
+def _no_time() -> float:
+    return 0.0
 
 
 class Expressions:
@@ -81,24 +101,40 @@ class Expressions:
         """Return a program, or its compilation error."""
         return _compiled(self._compiler, expression, purpose, authorizer=authorizer)
 
-    def holds(self, around: Mapping[str, Any]) -> bool:
-        """True if the match conditions hold. Raises EvaluationError."""
+    def evaluate_conditions(
+        self,
+        around: Mapping[str, Any],
+        monotonic: Callable[[], float] = _no_time,
+        results: dict[str, Evaluated] | None = None,
+    ) -> Conditions | None:
+        """Evaluate the match conditions; None without conditions.
+
+        ``results`` has those of earlier evaluations with the same variables, by expression.
+        """
+        if not self._conditions:
+            return None
+        started = monotonic()
         spending = CostBudget(CONDITIONS_BUDGET)
+        values: list[bool] = []
         faults: list[str] = []
-        for expression, program in self._conditions:
-            try:
-                if evaluate(expression, program, around, spending) is not True:
-                    return False
-            except OutOfBudgetError:
-                if self.ignores_errors:
-                    return False
-                raise
-            except EvaluationError as error:
-                faults.append(str(error))
-        if faults and not self.ignores_errors:
+        try:
+            for expression, program in self._conditions:
+                try:
+                    values.append(evaluate(expression, program, around, spending, results) is True)
+                except OutOfBudgetError:
+                    raise
+                except EvaluationError as error:
+                    if all(values):
+                        faults.append(str(error))
+        except OutOfBudgetError as excess:
+            failure = "" if self.ignores_errors else str(excess)
+            return Conditions(hold=False, failure=failure, seconds=monotonic() - started)
+        holds = all(values)
+        failure = ""
+        if faults and holds and not self.ignores_errors:
             unique = list(dict.fromkeys(faults))
-            raise EvaluationError(unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]")
-        return not faults
+            failure = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+        return Conditions(holds and not faults, failure, len(faults), monotonic() - started)
 
     def input(self, around: Mapping[str, Any], spending: CostBudget) -> dict[str, Any]:
         """Return the values of all variables, including those of the policy."""
@@ -114,11 +150,21 @@ def _compiled(compiler: Compiler, expression: str, purpose: Purpose, *, authoriz
         return str(error)
 
 
-def evaluate(expression: str, program: Program | str, variables: Mapping[str, Any], spending: CostBudget) -> Any:
-    """Return the value of an expression. Raises EvaluationError."""
+def evaluate(
+    expression: str,
+    program: Program | str,
+    variables: Mapping[str, Any],
+    spending: CostBudget,
+    results: dict[str, Evaluated] | None = None,
+) -> Any:
+    """Return the value of an expression; ``results`` of earlier evaluations are used, and extended. Raises EvaluationError."""
     if isinstance(program, str):
         raise EvaluationError(f"compilation error: {program}")
-    result = program.evaluate(variables)
+    result = None if results is None else results.get(expression)
+    if result is None:
+        result = program.evaluate(variables)
+        if results is not None:
+            results[expression] = result
     spending.remaining -= result.cost
     if spending.remaining < 0:
         raise OutOfBudgetError(_OUT_OF_BUDGET)
@@ -129,10 +175,6 @@ def evaluate(expression: str, program: Program | str, variables: Mapping[str, An
 
 class OutOfBudgetError(EvaluationError):
     """The policy's expressions exceed their cost budget; evaluation stops."""
-
-
-def _no_time() -> float:
-    return 0.0
 
 
 class ValidatingRules(Expressions):
@@ -156,27 +198,32 @@ class ValidatingRules(Expressions):
 
     def validate(self, around: Mapping[str, Any], monotonic: Callable[[], float] = _no_time) -> Outcome:
         """Evaluate the policy; ``around`` are the predefined variables, ``monotonic`` measures the evaluations."""
-        try:
-            if not self.holds(around):
-                return Outcome()
-        except EvaluationError as error:
-            return Outcome((self._failed(str(error)),))
+        conditions = self.evaluate_conditions(around, monotonic)
+        if conditions is None or conditions.hold:
+            return self._validate(around, monotonic)._replace(conditions=conditions)
+        failed = (self._failed(conditions.failure),) if conditions.failure else ()
+        return Outcome(failed, conditions=conditions)
+
+    def _validate(self, around: Mapping[str, Any], monotonic: Callable[[], float]) -> Outcome:
+        """Evaluate the validations."""
         spending = CostBudget(BUDGET)
         variables = self.input(around, spending)
         # Messages and audit annotations have no authorizer, nor have the variables in them.
         unauthorized = {name: value for name, value in around.items() if name not in _AUTHORIZER_VARIABLES}
         message_variables = self.input(unauthorized, spending)
-        decisions: list[Decision] = []
+        #: None for a violation.
+        decided: list[tuple[Decision | None, float]] = []
         try:
-            for validation, program, message in self._validations:
+            for validation, program, _ in self._validations:
                 started = monotonic()
                 decision = self._decide(validation, program, variables, spending)
-                seconds = monotonic() - started
-                if decision is None:
-                    decision = self._violation(validation, message, message_variables, spending)
-                decisions.append(decision._replace(seconds=seconds) if decision.message else decision)
+                decided.append((decision, monotonic() - started))
         except OutOfBudgetError as excess:
             return Outcome((self._failed(str(excess)),))
+        decisions = [
+            decision._replace(seconds=seconds) if decision.message else decision
+            for decision, seconds in self._with_messages(decided, message_variables, spending)
+        ]
         notes, faults = self._annotate(unauthorized)
         return Outcome(tuple(decisions), tuple(notes), tuple(faults))
 
@@ -195,14 +242,27 @@ class ValidatingRules(Expressions):
             return self._failed(str(error))
         return Decision(denied=False) if is_valid else None
 
-    def _violation(
-        self, validation: Tree, message: Program | None, variables: Mapping[str, Any], spending: CostBudget
-    ) -> Decision:
-        """Return the decision on an object that violates a validation."""
-        text = _message_text(message, variables, spending) if message is not None else ""
-        expression = validation["expression"].strip()
-        text = text or (validation.get("message") or "").strip() or f"failed expression: {expression}"
-        return Decision(denied=True, message=text, reason=validation.get("reason") or "")
+    def _with_messages(
+        self, decided: Sequence[tuple[Decision | None, float]], variables: Mapping[str, Any], spending: CostBudget
+    ) -> list[tuple[Decision, float]]:
+        """Complete the decisions on violations.
+
+        As upstream, all message expressions are evaluated, and if they exceed the budget no validation has passed.
+        """
+        try:
+            messages = [
+                "" if program is None else _message_text(program, variables, spending)
+                for _, _, program in self._validations
+            ]
+        except OutOfBudgetError as excess:
+            failed = self._failed(f"failed messageExpression: {excess}")
+            return [(decision if decision and decision.message else failed, seconds) for decision, seconds in decided]
+        return [
+            (decision or _violation(validation, message), seconds)
+            for (decision, seconds), (validation, _, _), message in zip(
+                decided, self._validations, messages, strict=True
+            )
+        ]
 
     def _annotate(self, around: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[str]]:
         spending = CostBudget(BUDGET)
@@ -221,9 +281,18 @@ class ValidatingRules(Expressions):
         return notes, faults
 
 
+def _violation(validation: Tree, message: str) -> Decision:
+    """Return the decision on an object that violates a validation; ``message``: that of its expression, or empty."""
+    expression = validation["expression"].strip()
+    text = message or (validation.get("message") or "").strip() or f"failed expression: {expression}"
+    return Decision(denied=True, message=text, reason=validation.get("reason") or "")
+
+
 def _message_text(program: Program, variables: Mapping[str, Any], spending: CostBudget) -> str:
-    """Return the value of a messageExpression; empty if it is not usable."""
+    """Return the value of a messageExpression; empty if it is not usable. Raises OutOfBudgetError."""
     result = program.evaluate(variables)
     spending.remaining -= result.cost
+    if spending.remaining < 0:
+        raise OutOfBudgetError(_OUT_OF_BUDGET)
     text = result.value.strip() if isinstance(result.value, str) else ""
     return "" if "\n" in text or len(text.encode()) > _MESSAGE_MAX_BYTES else text

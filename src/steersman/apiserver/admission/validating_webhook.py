@@ -69,7 +69,7 @@ class ValidatingAdmissionWebhook(Plugin):
         started = caller.services.clock.monotonic()
         failure: Exception | None = None
         try:
-            await caller.call(webhook, candidate.matched, attributes)
+            await caller.call(candidate, attributes)
         except CallError as error:
             failure = error
             if webhook.ignores_failures:
@@ -79,4 +79,7 @@ class ValidatingAdmissionWebhook(Plugin):
         except StatusError as denial:
             failure = denial
             errors.append(denial)
-        caller.observe(webhook, attributes, started, failure)
+        except asyncio.CancelledError:  # the deadline of the request
+            caller.observe(candidate, started, CallError(webhook.name, "context canceled"))
+            raise
+        caller.observe(candidate, started, failure)

@@ -31,11 +31,12 @@ from steersman.apiserver.webhooks.review import ReviewDecodeError
 from steersman.apiserver.workers import in_worker, is_large, with_allowance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from random import Random
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.interface import Attributes
+    from steersman.apiserver.admission.validating_policy_rules import Conditions
     from steersman.apiserver.admission.webhook_configuration import Webhook
     from steersman.apiserver.admission.webhook_index import Candidate
     from steersman.apiserver.admission.webhook_review import Response
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.webhooks.client import WebhookClients
-    from steersman.schema.resources import Resource
+    from steersman.cel.evaluator import Evaluated
 
 _log: Final = logging.getLogger(__name__)
 
@@ -159,29 +160,39 @@ class WebhookCaller:
         #: Variables of match conditions by the version of the objects.
         variables: dict[str, Tree] = {}
         for candidate in selected:
-            matched = candidate.matched
-            if candidate.webhook.match_conditions and matched.api_version not in variables:
-                variables[matched.api_version] = await variables_of(attributes, matched, sources)
+            if candidate.webhook.match_conditions and candidate.api_version not in variables:
+                variables[candidate.api_version] = await variables_of(attributes, candidate.matched, sources)
         if not variables:
             return selected
-        matching, excluded, failure = await with_allowance(_evaluate_conditions, selected, variables)
-        operation = attributes.operation.value
-        for webhook in excluded:
-            self.metrics.observe_exclusion(webhook.name, self._kind, operation)
-        if failure is not None:
-            webhook, message = failure
-            self.metrics.observe_condition_error(webhook.name, self._kind, operation)
-            raise attributes.forbidden(message)
+        evaluated = await with_allowance(_evaluate_conditions, selected, variables, self.services.clock.monotonic)
+        matching: list[Candidate] = []
+        observe = self.metrics.conditions.observe
+        for candidate, conditions in evaluated:
+            if conditions is None:
+                matching.append(candidate)
+                continue
+            observe(
+                conditions,
+                kind="webhook",
+                name=candidate.webhook.name,
+                operation=candidate.operation,
+                type_=self._kind,
+            )
+            if conditions.failure:
+                raise attributes.forbidden(conditions.failure)
+            if conditions.hold:
+                matching.append(candidate)
         return matching
 
-    async def call(self, webhook: Webhook, matched: Resource, attributes: Attributes) -> Response:
+    async def call(self, candidate: Candidate, attributes: Attributes) -> Response:
         """Call a webhook; record its warnings and annotations.
 
         Raises ``CallError``, ``RejectionStatusError``, and 400 for a dry run that the webhook does not support.
         """
+        webhook = candidate.webhook
         if attributes.dry_run and not webhook.has_dry_run:
             raise dry_run_unsupported(webhook.name)
-        response = await self._exchange(webhook, matched, attributes)
+        response = await self._exchange(candidate, attributes)
         for name, value in response.annotations:
             key = f"{webhook.name}/{name}"
             if "/" in name or check_qualified_name(key):
@@ -193,20 +204,21 @@ class WebhookCaller:
             raise RejectionStatusError(denial(webhook.name, response.status).status)
         return response
 
-    async def _exchange(self, webhook: Webhook, matched: Resource, attributes: Attributes) -> Response:
-        services, name, version = self.services, webhook.name, webhook.review_version
+    async def _exchange(self, candidate: Candidate, attributes: Attributes) -> Response:
+        services, webhook = self.services, candidate.webhook
+        name, version = webhook.name, webhook.review_version
         if not version:
             reason = "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)"
             raise CallError(name, reason, code=400)
         uid = services.identities.uid()
         try:
-            objects = await objects_in_version(attributes, matched, services.sources.served)
+            objects = await objects_in_version(attributes, candidate.matched, services.sources.served)
         except StatusError as refused:
             raise internal_error(refused.message) from None
         if attributes.ctx.is_large:
-            request = await in_worker(review_request, attributes, matched, objects, version=version, uid=uid)
+            request = await in_worker(review_request, attributes, candidate, objects, uid=uid)
         else:
-            request = review_request(attributes, matched, objects, version=version, uid=uid)
+            request = review_request(attributes, candidate, objects, uid=uid)
         try:
             client = services.clients.client(webhook.target)
         except WebhookConfigError as error:
@@ -226,9 +238,9 @@ class WebhookCaller:
         except InvalidResponseError as invalid:
             raise CallError(name, f"received invalid webhook response: {invalid}") from None
 
-    def observe(self, webhook: Webhook, attributes: Attributes, started: float, error: Exception | None) -> None:
+    def observe(self, candidate: Candidate, started: float, error: Exception | None) -> None:
         """Count a call that ended with ``error``."""
-        metrics, operation = self.metrics, attributes.operation.value
+        metrics, webhook, operation = self.metrics, candidate.webhook, candidate.operation
         code, rejection = 200, None
         if isinstance(error, CallError):
             code = error.code
@@ -247,27 +259,22 @@ class WebhookCaller:
 
 
 def _evaluate_conditions(
-    candidates: Sequence[Candidate], variables: dict[str, Tree]
-) -> tuple[list[Candidate], list[Webhook], tuple[Webhook, str] | None]:
-    """Evaluate match conditions up to the first error.
-
-    Return the candidates that match, the webhooks that do not, and the webhook with an error and its message.
-    """
-    from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415 — loads CEL
-
-    matching: list[Candidate] = []
-    excluded: list[Webhook] = []
+    candidates: Sequence[Candidate], variables: dict[str, Tree], monotonic: Callable[[], float]
+) -> list[tuple[Candidate, Conditions | None]]:
+    """Evaluate match conditions up to the first failure; equal expressions of several webhooks once."""
+    evaluated: list[tuple[Candidate, Conditions | None]] = []
+    results: dict[str, dict[str, Evaluated]] = {api_version: {} for api_version in variables}
     for candidate in candidates:
         webhook = candidate.webhook
-        if webhook.match_conditions:
-            try:
-                if not webhook.holds(variables[candidate.matched.api_version]):
-                    excluded.append(webhook)
-                    continue
-            except EvaluationError as error:
-                return matching, excluded, (webhook, str(error))
-        matching.append(candidate)
-    return matching, excluded, None
+        if not webhook.match_conditions:
+            evaluated.append((candidate, None))
+            continue
+        version = candidate.api_version
+        conditions = webhook.evaluate_conditions(variables[version], monotonic, results[version])
+        evaluated.append((candidate, conditions))
+        if conditions is not None and conditions.failure:
+            break
+    return evaluated
 
 
 def call_failed(error: CallError) -> StatusError:

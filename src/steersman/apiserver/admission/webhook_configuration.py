@@ -8,11 +8,12 @@ from steersman.apimachinery.selectors.labels import from_label_selector
 from steersman.apiserver.webhooks.client import WebhookConfigError, target_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from steersman.apimachinery.trees import Tree
-    from steersman.apiserver.admission.validating_policy_rules import Expressions
+    from steersman.apiserver.admission.validating_policy_rules import Conditions, Expressions
     from steersman.apiserver.webhooks.client import Target
+    from steersman.cel.evaluator import Evaluated
 
 #: Versions of AdmissionReview that this server sends.
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
@@ -55,20 +56,17 @@ class Webhook:
                 raise WebhookConfigError(f"incomplete client configuration: {error}") from None
         return target
 
-    @property
-    def conditions(self) -> Expressions:
-        """Return the compiled match conditions."""
+    def evaluate_conditions(
+        self, variables: Mapping[str, object], monotonic: Callable[[], float], results: dict[str, Evaluated]
+    ) -> Conditions | None:
+        """Evaluate the match conditions; see ``Expressions.evaluate_conditions``."""
         conditions = self._conditions
         if conditions is None:
             from steersman.apiserver.admission.validating_policy_rules import Expressions  # noqa: PLC0415 — loads CEL
 
             spec = {"matchConditions": self.match_conditions, "failurePolicy": self._failure_policy}
             conditions = self._conditions = Expressions(spec)
-        return conditions
-
-    def holds(self, variables: Mapping[str, object]) -> bool:
-        """Evaluate the match conditions. Raises ``EvaluationError``."""
-        return self.conditions.holds(variables)
+        return conditions.evaluate_conditions(variables, monotonic, results)
 
 
 def webhooks_of(configuration: Tree) -> tuple[Webhook, ...]:

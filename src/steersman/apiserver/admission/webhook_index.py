@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from steersman.apimachinery.codec import encode
 from steersman.apimachinery.selectors.labels import Operator
+from steersman.apiserver.admission.admission_request import fields_of_kind
 from steersman.apiserver.admission.validating_policy_match import labels_of, matching_resource
 
 if TYPE_CHECKING:
@@ -39,14 +41,25 @@ _ALL: Final = -1
 class Candidate:
     """A webhook with a rule for a write."""
 
-    __slots__ = ("matched", "position", "webhook")
+    __slots__ = ("_request_fields", "api_version", "matched", "operation", "position", "webhook")
 
-    def __init__(self, webhook: Webhook, matched: Resource, position: int) -> None:
+    def __init__(self, webhook: Webhook, matched: Resource, position: int, operation: str) -> None:
         self.webhook: Final = webhook
         #: The resource in the version in which the webhook gets the object.
         self.matched: Final = matched
+        self.api_version: Final[str] = matched.api_version
         #: Position among the webhooks of all configurations, the number of its bit.
         self.position: Final = position
+        #: Operation of the write, as metrics name it.
+        self.operation: Final = operation
+        self._request_fields = b""
+
+    def request_fields(self, attributes: Attributes) -> bytes:
+        """Return the encoded fields of an AdmissionRequest that all such writes have in common, in braces."""
+        fields = self._request_fields
+        if not fields:
+            fields = self._request_fields = encode(fields_of_kind(attributes, self.matched))
+        return fields
 
 
 class _LabelValues:
@@ -138,7 +151,7 @@ class WebhookIndex:
             matched = matching_resource(webhook.rules, attributes, self._find, is_equivalent=webhook.is_equivalent)
             if matched is not None:
                 webhooks |= 1 << position
-                candidates.append(Candidate(webhook, matched, position))
+                candidates.append(Candidate(webhook, matched, position, attributes.operation.value))
         if len(self._of_kind) >= _CACHED_MAX:
             self._of_kind.clear()
         self._of_kind[kind] = webhooks, tuple(candidates)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from steersman.apimachinery.histogram import Histogram
 from steersman.apimachinery.label_sets import make_room
+from steersman.apiserver.admission.condition_metrics import ConditionMetrics
 
 #: Upper bounds of the latency histogram, in seconds.
 BUCKETS: Final[tuple[float, ...]] = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0)
@@ -25,7 +26,8 @@ class RejectionError(StrEnum):
 class WebhookMetrics:
     """Counters by labels, in the order of the metric's label names."""
 
-    def __init__(self) -> None:
+    def __init__(self, conditions: ConditionMetrics | None = None) -> None:
+        self.conditions: Final = conditions or ConditionMetrics()
         #: Labels name, operation, rejected, type.
         self.durations: Final[dict[tuple[str, str, str, str], Histogram]] = {}
         #: Labels code, name, operation, rejected, type.
@@ -34,10 +36,6 @@ class WebhookMetrics:
         self.rejections: Final[Counter[tuple[str, str, str, str, str]]] = Counter()
         #: Labels name, type.
         self.fail_open: Final[Counter[tuple[str, str]]] = Counter()
-        #: Labels kind, name, operation, type.
-        self.exclusions: Final[Counter[tuple[str, str, str, str]]] = Counter()
-        #: Labels kind, name, operation, type.
-        self.condition_errors: Final[Counter[tuple[str, str, str, str]]] = Counter()
 
     def observe_call(
         self, name: str, kind: str, operation: str, *, seconds: float, is_rejected: bool, code: int
@@ -60,15 +58,10 @@ class WebhookMetrics:
         """Record one failure that ``failurePolicy: Ignore`` covers."""
         _count(self.fail_open, (name, kind))
 
-    def observe_exclusion(self, name: str, kind: str, operation: str) -> None:
-        """Record one write that match conditions exclude."""
-        _count(self.exclusions, ("webhook", name, operation, kind))
-
-    def observe_condition_error(self, name: str, kind: str, operation: str) -> None:
-        """Record one write whose match conditions have an error."""
-        _count(self.condition_errors, ("webhook", name, operation, kind))
-
 
 def _count(table: Counter[Any], labels: tuple[str, ...]) -> None:
-    make_room(table, labels)
-    table[labels] += 1
+    count = table.get(labels)
+    if count is None:
+        make_room(table, labels)
+        count = 0
+    table[labels] = count + 1

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from steersman.apimachinery.codec import DecodeError, encode
 from steersman.apimachinery.errors import StatusError, bad_request
 from steersman.apimachinery.gotext import quote
-from steersman.apiserver.admission.admission_request import request_of
+from steersman.apiserver.admission.admission_request import fields_of_write
+from steersman.apiserver.admission.webhook_configuration import REVIEW_VERSIONS
 from steersman.apiserver.webhooks.review import (
     AdmissionResponse,
     AdmissionReview,
@@ -29,10 +30,15 @@ from steersman.schema.loader import struct_for
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.interface import Attributes
-    from steersman.schema.resources import Resource
+    from steersman.apiserver.admission.webhook_index import Candidate
 
 _GROUP: Final = "admission.k8s.io"
 _KIND: Final = "AdmissionReview"
+#: Beginning of a review up to the value of ``uid``, by version.
+_HEADS: Final = {
+    version: f'{{"kind":"{_KIND}","apiVersion":"{_GROUP}/{version}","request":{{"uid":"'.encode()
+    for version in REVIEW_VERSIONS
+}
 
 
 class InvalidResponseError(Exception):
@@ -51,14 +57,25 @@ class Response(NamedTuple):
 
 
 def review_request(
-    attributes: Attributes, matched: Resource, objects: tuple[Tree | None, Tree | None], *, version: str, uid: str
+    attributes: Attributes, candidate: Candidate, objects: tuple[Tree | None, Tree | None], *, uid: str
 ) -> bytes:
-    """Return the encoded AdmissionReview of a write; ``objects``: the new and the old one in the version of ``matched``."""
-    request = {"uid": uid, **request_of(attributes, matched)}
-    request.setdefault("userInfo", {})
-    request.setdefault("options", None)
-    request["object"], request["oldObject"] = objects
-    return encode({"kind": _KIND, "apiVersion": f"{_GROUP}/{version}", "request": request})
+    """Return the encoded AdmissionReview of a write; ``objects``: the new and the old one in the version of the webhook."""
+    new, old = objects
+    return b"".join(
+        (
+            _HEADS[candidate.webhook.review_version],
+            uid.encode(),
+            b'",',
+            candidate.request_fields(attributes)[1:-1],
+            b",",
+            encode(fields_of_write(attributes))[1:-1],
+            b',"object":',
+            b"null" if new is None else encode(new),
+            b',"oldObject":',
+            b"null" if old is None else encode(old),
+            b"}}",
+        )
+    )
 
 
 def read_response(body: bytes, *, version: str, uid: str, is_mutating: bool) -> Response:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound="tuple[str, ...]")
 
 _CALL_LABELS: Final = ("name", "operation", "rejected", "type")
-_CONDITION_LABELS: Final = ("kind", "name", "operation", "type")
 
 
 class WebhookMetricsCollector:
@@ -53,18 +52,6 @@ class WebhookMetricsCollector:
                 "Failed calls of admission webhooks that failurePolicy Ignore covers, by name and type.",
                 ("name", "type"),
                 metrics.fail_open,
-            ),
-            _counter(
-                "apiserver_admission_match_condition_exclusions_total",
-                "Writes that match conditions exclude, by name, kind, operation and type.",
-                _CONDITION_LABELS,
-                metrics.exclusions,
-            ),
-            _counter(
-                "apiserver_admission_match_condition_evaluation_errors_total",
-                "Writes whose match conditions have errors, by name, kind, operation and type.",
-                _CONDITION_LABELS,
-                metrics.condition_errors,
             ),
         ]
         return [family for family in families if family.samples]

@@ -42,6 +42,17 @@ async def test_failed_validations_are_observed_by_action():
         assert not metrics.mutations
 
 
+async def test_match_conditions_of_policies_are_observed():
+    metrics = PolicyMetrics()
+    async with metered(ValidatingAdmissionPolicy, metrics) as server:
+        await server.enforce("true", matchConditions=[{"name": "a", "expression": "object.data.none == ''"}])
+        assert (await server.write()).code == 422
+        labels = ("policy", "p", "CREATE", "validate")
+        assert metrics.conditions.errors == {labels: 1}
+        assert metrics.conditions.durations[labels].count == 1
+        assert not metrics.conditions.exclusions
+
+
 async def test_denials_of_audit_annotations_are_observed():
     metrics = PolicyMetrics()
     async with metered(ValidatingAdmissionPolicy, metrics) as server:
@@ -65,3 +76,17 @@ async def test_mutations_are_observed():
         assert (await server.write()).code == 403
         counts = {labels: durations.count for labels, durations in metrics.mutations.items()}
         assert counts == {("no_error", "m", "b"): 1, ("invalid_error", "m", "b"): 1}
+        assert not metrics.conditions.durations
+
+
+async def test_match_conditions_of_mutating_policies_are_observed():
+    metrics = PolicyMetrics()
+    async with metered(MutatingAdmissionPolicy, metrics) as server:
+        mutation = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}
+        spec = {"matchConstraints": {"resourceRules": [RULE]}, "mutations": [mutation], "reinvocationPolicy": "Never"}
+        spec["matchConditions"] = [{"name": "a", "expression": "false"}]
+        await server.make(f"{GROUP}/mutatingadmissionpolicies", metadata={"name": "m"}, spec=spec)
+        await server.make(f"{GROUP}/mutatingadmissionpolicybindings", metadata={"name": "b"}, spec={"policyName": "m"})
+        assert (await server.write()).code == 201
+        assert metrics.conditions.durations["policy", "m", "CREATE", "validate"].count == 1
+        assert not metrics.mutations

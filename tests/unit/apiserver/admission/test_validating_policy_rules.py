@@ -6,9 +6,15 @@ import pytest
 
 from steersman.apiserver.admission import validating_policy_rules
 from steersman.apiserver.admission.validating_policy_input import authorizer_variables
-from steersman.apiserver.admission.validating_policy_rules import EvaluationError, Outcome, ValidatingRules
+from steersman.apiserver.admission.validating_policy_rules import (
+    CONDITIONS_BUDGET,
+    Conditions,
+    Outcome,
+    ValidatingRules,
+)
 from steersman.apiserver.authz.interface import ALLOW
 from steersman.apiserver.request import UserInfo
+from steersman.cel.evaluator import Evaluated
 
 CONDITION = {"name": "a", "expression": "object.a == 1"}
 
@@ -25,7 +31,8 @@ def test_every_validation_is_evaluated():
 
 
 def test_unmatched_conditions_skip_validations():
-    assert rules("false", matchConditions=[CONDITION]).validate({"object": {"a": 2}}) == Outcome()
+    outcome = rules("false", matchConditions=[CONDITION]).validate({"object": {"a": 2}})
+    assert outcome == Outcome(conditions=Conditions(hold=False))
 
 
 @pytest.mark.parametrize(
@@ -39,15 +46,42 @@ def test_unmatched_conditions_skip_validations():
 )
 def test_one_false_match_condition_skips_the_policy(obj, policy, holds):
     conditions = [CONDITION, {"name": "b", "expression": "object.b == 1"}]
-    assert rules(matchConditions=conditions, failurePolicy=policy).holds({"object": obj}) is holds
+    result = rules(matchConditions=conditions, failurePolicy=policy).evaluate_conditions({"object": obj})
+    assert (result.hold, result.failure) == (holds, "")
 
 
 def test_failing_match_condition_denies():
     conditions = [CONDITION, {"name": "b", "expression": "object.b == 1"}]
-    result = rules("true", matchConditions=conditions, failurePolicy="Fail")
-    with pytest.raises(EvaluationError, match="a == 1' resulted in error: no such key: a, expression 'object"):
-        result.holds({"object": {}})
-    assert result.validate({"object": {}}).decisions[0].denied
+    policy = rules("true", matchConditions=conditions, failurePolicy="Fail")
+    result = policy.evaluate_conditions({"object": {}})
+    assert "a == 1' resulted in error: no such key: a, expression 'object" in result.failure
+    assert (result.hold, result.errors) == (False, 2)
+    assert policy.validate({"object": {}}).decisions[0].denied
+
+
+def test_errors_of_match_conditions_count_up_to_the_first_false_one():
+    conditions = [
+        {"name": name, "expression": text} for name, text in (("a", "object.x"), ("b", "false"), ("c", "object.x"))
+    ]
+    assert rules(matchConditions=conditions).evaluate_conditions({"object": {}}) == Conditions(hold=False, errors=1)
+
+
+def test_match_conditions_are_timed():
+    times = iter((1.0, 3.5))
+    result = rules(matchConditions=[CONDITION]).evaluate_conditions({"object": {"a": 1}}, lambda: next(times))
+    assert result == Conditions(hold=True, seconds=2.5)
+    assert rules().evaluate_conditions({}) is None
+
+
+def test_match_conditions_use_results_of_equal_expressions_at_their_cost():
+    policy = rules(matchConditions=[{"name": "a", "expression": "object.a == 1"}])
+    results: dict[str, Evaluated] = {}
+    assert policy.evaluate_conditions({"object": {"a": 1}}, results=results).hold
+    assert [result.value for result in results.values()] == [True]
+    results["object.a == 1"] = Evaluated(False, None, 1)
+    assert not policy.evaluate_conditions({"object": {"a": 1}}, results=results).hold
+    results["object.a == 1"] = Evaluated(True, None, CONDITIONS_BUDGET + 1)
+    assert "cost budget" in policy.evaluate_conditions({"object": {"a": 1}}, results=results).failure
 
 
 @pytest.mark.interpreted
@@ -65,11 +99,32 @@ def test_audit_annotations_must_be_non_empty_strings():
 
 
 @pytest.mark.interpreted
+def test_message_expressions_share_the_budget_of_validations(monkeypatch):
+    costly = "[1, 2, 3].all(x, x > 0) ? 'costly' : ''"
+    validations = [
+        {"expression": "object.x"},
+        {"expression": "true"},
+        {"expression": "false", "messageExpression": costly},
+    ]
+    policy = ValidatingRules({"validations": validations})
+    assert [decision.message for decision in policy.validate({"object": {}}).decisions][1:] == ["", "costly"]
+    monkeypatch.setattr(validating_policy_rules, "BUDGET", 10)
+    decisions = policy.validate({"object": {}}).decisions
+    text = "failed messageExpression: validation failed due to running out of cost budget, no further validation rules will be run"
+    assert [decision.message for decision in decisions] == [
+        "compilation error: must evaluate to bool but got dyn",
+        text,
+        text,
+    ]
+    assert all(decision.denied for decision in decisions)
+
+
+@pytest.mark.interpreted
 @pytest.mark.parametrize(("policy", "is_denied"), [("Fail", True), ("Ignore", False)])
 def test_match_conditions_have_a_smaller_cost_budget(monkeypatch, policy, is_denied):
     monkeypatch.setattr(validating_policy_rules, "CONDITIONS_BUDGET", 10)
     conditions = [
-        {"name": "fails", "expression": "object.a == 1"},
+        {"name": "false", "expression": "false"},
         {"name": "costly", "expression": "[1, 2, 3].all(x, x > 0)"},
     ]
     outcome = rules("true", matchConditions=conditions, failurePolicy=policy).validate({"object": {}})

@@ -1,6 +1,7 @@
 """Validating webhooks."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from tests.unit.apiserver.admission.hooked import GROUP, Hooked
@@ -102,6 +103,35 @@ async def test_validating_webhook_follows_match_conditions():
         answer = await server.write({"l": "v"}, name="c")
         assert (answer.code, answer.body["reason"]) == (403, "Forbidden")
         assert "no such key: k" in answer.body["message"]
+        conditions, labels = server.services.metrics.conditions, ("webhook", "no.example.com", "CREATE", "validating")
+        assert (conditions.exclusions, conditions.errors) == ({labels: 1}, {labels: 1})
+        assert conditions.durations[labels].count == 3
+
+
+class Hanging(Hooked):
+    """Server whose webhooks never answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_called = asyncio.Event()
+
+    async def _respond(self, path: str, review: Any) -> bytes | None:
+        self.has_called.set()
+        await asyncio.Event().wait()
+        return None
+
+
+@pytest.mark.parametrize("kind", ["mutating", "validating"])
+async def test_webhook_call_counts_as_failed_when_the_request_ends(kind):
+    async with Hanging() as server:
+        await server.configure(kind, "slow")
+        write = asyncio.create_task(server.write())
+        await server.has_called.wait()
+        write.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await write
+        type_ = "admit" if kind == "mutating" else kind
+        assert server.services.metrics.requests == {("503", "slow.example.com", "CREATE", "true", type_): 1}
 
 
 async def test_validating_webhook_with_side_effects_rejects_dry_run():

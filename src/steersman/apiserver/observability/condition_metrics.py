@@ -1,0 +1,52 @@
+"""Metrics of match conditions in the Prometheus format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from steersman.apiserver.observability.metrics import counter, histogram
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from steersman.apiserver.admission.condition_metrics import ConditionMetrics
+    from steersman.apiserver.observability.metrics import Family
+
+V = TypeVar("V")
+
+_PREFIX: Final = "apiserver_admission_match_condition"
+_LABELS: Final = ("kind", "name", "operation", "type")
+_BY: Final = "by kind (webhook or policy), name, operation and type."
+
+
+class ConditionMetricsCollector:
+    """Collector of the counters and durations of ``ConditionMetrics``."""
+
+    def __init__(self, metrics: ConditionMetrics) -> None:
+        self._metrics: Final = metrics
+
+    async def collect(self) -> Iterable[Family]:
+        """Return the families that have samples."""
+        metrics = self._metrics
+        families = [
+            histogram(
+                f"{_PREFIX}_evaluation_seconds",
+                f"Latency of the evaluation of match conditions in seconds, {_BY}",
+                _samples(metrics.durations),
+            ),
+            counter(
+                f"{_PREFIX}_evaluation_errors_total",
+                f"Match conditions with errors, {_BY}",
+                _samples(metrics.errors),
+            ),
+            counter(
+                f"{_PREFIX}_exclusions_total",
+                f"Writes that match conditions exclude, {_BY}",
+                _samples(metrics.exclusions),
+            ),
+        ]
+        return [family for family in families if family.samples]
+
+
+def _samples(values: Mapping[tuple[str, str, str, str], V]) -> list[tuple[tuple[tuple[str, str], ...], V]]:
+    return [(tuple(zip(_LABELS, labels, strict=True)), value) for labels, value in values.items()]
