@@ -68,7 +68,7 @@ def to_value_text(value: Any) -> str:
         return float_text(value)
     if isinstance(value, dict):
         return f"map[{' '.join(f'{key}:{to_value_text(value[key])}' for key in sorted(value))}]"
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return f"[{' '.join(map(to_value_text, value))}]"
     return str(value)
 
@@ -81,7 +81,7 @@ def to_go_syntax(value: Any) -> str:
         return quote(value)
     if isinstance(value, dict):
         return f"map[string]interface {{}}{{{', '.join(f'{quote(key)}:{to_go_syntax(value[key])}' for key in sorted(value))}}}"
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return f"[]interface {{}}{{{', '.join(map(to_go_syntax, value))}}}"
     return to_value_text(value)
 

@@ -109,11 +109,11 @@ class _Builder:
                 self._start({}, event)
             elif isinstance(event, yaml.SequenceStartEvent):
                 self._start([], event)
-            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
                 self._end()
             elif isinstance(event, yaml.AliasEvent):
                 self._add(self._alias(event.anchor or ""), _line(event))
-            elif isinstance(event, yaml.DocumentEndEvent | yaml.StreamEndEvent):
+            elif isinstance(event, (yaml.DocumentEndEvent, yaml.StreamEndEvent)):
                 return self._root, self._duplicates
 
     def _start(self, tree: Any, event: yaml.CollectionStartEvent) -> None:

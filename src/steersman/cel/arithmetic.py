@@ -72,7 +72,7 @@ def add(left: Any, right: Any) -> Any:
             return Duration(left.nanos + right.nanos)
     if isinstance(left, list) and isinstance(right, list):
         return _add_lists(left, right)
-    if isinstance(left, Timestamp | Duration) and isinstance(right, Timestamp | Duration) and kind is not Timestamp:
+    if isinstance(left, (Timestamp, Duration)) and isinstance(right, (Timestamp, Duration)) and kind is not Timestamp:
         return Timestamp(left.nanos + right.nanos)
     if isinstance(left, Timestamp) and isinstance(right, Duration):
         return Timestamp(left.nanos + right.nanos)
@@ -233,13 +233,13 @@ def optional_index(container: Any, key: Any) -> v.Optional:
 
 def size(value: Any) -> int:
     """Return the number of code points, bytes, items or entries."""
-    if isinstance(value, str | bytes | list | dict):
+    if isinstance(value, (str, bytes, list, dict)):
         return len(value)
     raise no_overload("size")
 
 
 def cost_size(value: Any) -> int:
     """Return the size of a value for cost accounting."""
-    if isinstance(value, str | bytes | list | dict):
+    if isinstance(value, (str, bytes, list, dict)):
         return len(value)
     return int(getattr(value, "cost_size", 1)) if isinstance(value, Opaque) else 1

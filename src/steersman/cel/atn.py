@@ -261,7 +261,7 @@ class Network:
 
     def _decide(self, part: Part) -> None:
         """Compute the decisions that one token of look-ahead resolves."""
-        if isinstance(part, Seq | Alt):
+        if isinstance(part, (Seq, Alt)):
             for inner in part.parts:
                 self._decide(inner)
         if isinstance(part, Alt):

@@ -80,7 +80,7 @@ class _Estimator:
         return _Estimate(_bound(estimate.cost), size, estimate.items)
 
     def _literal(self, node: ast.Literal) -> _Estimate:
-        return _Estimate(0, len(node.value) if isinstance(node.value, str | bytes) else 1)
+        return _Estimate(0, len(node.value) if isinstance(node.value, (str, bytes)) else 1)
 
     def _ident(self, node: ast.Ident) -> _Estimate:
         return _Estimate(1, self._locals.get(node.name))

@@ -201,7 +201,7 @@ class Evaluator:
             items_by_key: dict[Any, Any] = {}
             for key_of, value_of, optional in entries:
                 key, value = key_of(state), value_of(state)
-                if not isinstance(key, str | int):
+                if not isinstance(key, (str, int)):
                     raise EvalError(f"unsupported key type: {v.type_name(key)}")
                 if key in items_by_key:
                     raise EvalError(f"Failed with repeated key: {v.show_key(key)}")
@@ -382,6 +382,16 @@ _SPECIAL: Final[dict[str, Callable[..., Step]]] = {
 def _invocation(function: Function, candidates: Sequence[Overload], operands: Sequence[Step]) -> Step:
     compute = _dispatch(function, candidates)
     cost = function.cost
+    if cost is not None and len(operands) == 2:
+        left, right = operands
+
+        def costly_binary(state: State) -> Any:
+            args = left(state), right(state)
+            result = compute(*args)
+            state.charge(cost(args, result))
+            return result
+
+        return costly_binary
     if cost is not None:
 
         def costly(state: State) -> Any:

@@ -215,13 +215,13 @@ def tenth(size: int) -> int:
 
 
 def _equality_cost(args: Sequence[Any], _: Any) -> int:
-    if not isinstance(args[0], str | bytes | list | dict):
+    if not isinstance(args[0], (str, bytes, list, dict)):
         return 1
     return max(1, tenth(min(a.cost_size(args[0]), a.cost_size(args[1]))))
 
 
 def _addition_cost(args: Sequence[Any], _: Any) -> int:
-    if isinstance(args[0], str | bytes | list):
+    if isinstance(args[0], (str, bytes, list)):
         return max(1, tenth(a.cost_size(args[0]) + a.cost_size(args[1])))
     return 1
 

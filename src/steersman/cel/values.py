@@ -145,7 +145,7 @@ def type_name(value: Any) -> str:
 
 def is_number(value: Any) -> bool:
     """Report whether the value is an int, uint or double."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def freeze(value: Any) -> Any:
@@ -238,7 +238,7 @@ def show_key(key: Any) -> str:
 
 def index(items: list[Any], position: Any) -> Any:
     """Return a list item; integral doubles are valid indexes. Raises EvalError."""
-    if isinstance(position, bool) or not isinstance(position, int | float):
+    if isinstance(position, bool) or not isinstance(position, (int, float)):
         raise EvalError(f"unsupported index type '{type_name(position)}' in list")
     if isinstance(position, float) and not position.is_integer():
         raise EvalError(f"unsupported index value {position} in list")

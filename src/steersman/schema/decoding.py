@@ -122,7 +122,7 @@ def _fresh(field: Field) -> Convert | None:
 
 
 def _compile_field(field: Field) -> Convert:
-    if isinstance(field.type, ListOf | MapOf) and field.required:
+    if isinstance(field.type, (ListOf, MapOf)) and field.required:
         return _none_for_empty(_compile(field.type))
     if field.omit_zero and isinstance(field.type, Struct):
         return _none_for_zero(_compile(field.type), field.type)

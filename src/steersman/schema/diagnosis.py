@@ -165,7 +165,7 @@ def _json_type_text(value: Any, type_: Type) -> tuple[str, bool]:
     """A value's JSON type as Go names it, and whether that is surely as the text had it."""
     if isinstance(value, bool):
         return "bool", True
-    if isinstance(value, int | float):
+    if isinstance(value, (int, float)):
         if not (isinstance(type_, Scalar) and type_.kind in _NUMBER_KINDS):
             return "number", True
         written = getattr(value, "text", None)

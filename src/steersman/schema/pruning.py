@@ -64,7 +64,7 @@ class _Pruner:
 
 
 def _is_container(value: Any) -> bool:
-    return isinstance(value, dict | list)
+    return isinstance(value, (dict, list))
 
 
 def _collect_unknown(type_: Type, value: Any, path: str, unknown: list[str]) -> None:

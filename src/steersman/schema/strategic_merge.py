@@ -300,7 +300,7 @@ def identity_of(merge_key: str) -> Identity:
 
     def identity(item: Any) -> Any:
         value = item.get(merge_key) if merge_key and isinstance(item, dict) else item
-        return to_json(value) if isinstance(value, dict | list) else (type(value), value)
+        return to_json(value) if isinstance(value, (dict, list)) else (type(value), value)
 
     return identity
 

@@ -135,7 +135,7 @@ def _value_order(value: Any) -> tuple[Any, ...]:
     """Return the sort key of a value: numbers, strings, booleans, others."""
     if isinstance(value, bool):
         return (2, value)
-    if isinstance(value, int | float):
+    if isinstance(value, (int, float)):
         return (0, value)
     if isinstance(value, str):
         return (1, value)

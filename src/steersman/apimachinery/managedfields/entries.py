@@ -82,7 +82,7 @@ def read(entries: Any) -> Managed:
 def parse(entries: Any) -> Managed:
     """Return the owners of managedFields from a client. Raises MalformedError."""
     managed: Managed = {}
-    if not isinstance(entries, list | None):
+    if entries is not None and not isinstance(entries, list):
         raise MalformedError("managedFields is not a list")
     for position, entry in enumerate(entries or ()):
         fault = _fault(position, entry)

@@ -89,7 +89,7 @@ def _merge_lists(live: list[Any], applied: list[Any], shape: ListShape) -> list[
 
 
 def _copy(value: Any) -> Any:
-    return copy_tree(value) if isinstance(value, dict | list) else value
+    return copy_tree(value) if isinstance(value, (dict, list)) else value
 
 
 def _unless_repeated(elements: list[str], items: list[Any]) -> dict[str, Any]:

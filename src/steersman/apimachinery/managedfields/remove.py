@@ -22,7 +22,7 @@ def _remove(value: Any, fields: Node, shape: Shape) -> Any:
         return _remove_items(value, fields, shape)
     if isinstance(shape, ObjectShape) and value.__class__ is dict:
         return _remove_keys(value, fields, shape)
-    return None if isinstance(value, dict | list) else value
+    return None if isinstance(value, (dict, list)) else value
 
 
 def _remove_keys(value: dict[str, Any], fields: Node, shape: ObjectShape) -> dict[str, Any] | None:

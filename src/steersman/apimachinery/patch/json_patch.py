@@ -99,7 +99,7 @@ def apply_operations(tree: Any, operations: Sequence[dict[str, Any]]) -> Any:
 
 
 def _may_deepen(operation: dict[str, Any]) -> bool:
-    return operation.get("op") in ("move", "copy") or isinstance(operation.get("value"), dict | list)
+    return operation.get("op") in ("move", "copy") or isinstance(operation.get("value"), (dict, list))
 
 
 def _does_not_apply(why: str) -> StatusError:
@@ -131,7 +131,7 @@ class _Document:
     def _replace(self, operation: dict[str, Any]) -> None:
         value = copy_tree(operation.get("value"))
         if operation.get("path") == "":
-            if not isinstance(value, dict | list):
+            if not isinstance(value, (dict, list)):
                 raise NotApplicableError("replace operation value must be object or array")
             self.root = value
             return
@@ -175,8 +175,8 @@ class _Document:
         steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")]
         container = self.root
         for step in steps[1:-1]:
-            container = _look_up(container, step) if isinstance(container, dict | list) else None
-        if len(steps) < 2 or not isinstance(container, dict | list):
+            container = _look_up(container, step) if isinstance(container, (dict, list)) else None
+        if len(steps) < 2 or not isinstance(container, (dict, list)):
             raise NotApplicableError(
                 f"{operation.get('op')} operation does not apply: doc is missing path: {quote(path)}"
             )

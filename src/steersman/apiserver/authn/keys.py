@@ -143,7 +143,7 @@ def _key_of_jwk(jwk: dict[str, Any]) -> _PublicKey:
 
 def _as_jwk(key: _PublicKey | _PrivateKey) -> RSAKey | ECKey:
     """Convert to a joserfc key. ``import_key`` would warn about RSA keys shorter than 2,048 bits."""
-    if isinstance(key, rsa.RSAPublicKey | rsa.RSAPrivateKey):
+    if isinstance(key, (rsa.RSAPublicKey, rsa.RSAPrivateKey)):
         if key.key_size < _RSA_BITS_MIN:
             raise KeyFileError(f"an RSA key needs at least {_RSA_BITS_MIN} bits")
         return RSAKey(key, key)
@@ -169,7 +169,7 @@ def _load_private(pem: bytes) -> _PrivateKey:
         key = load_pem_private_key(pem, None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise KeyFileError(f"no private key can be read: {error}") from None
-    if isinstance(key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
+    if isinstance(key, (rsa.RSAPrivateKey, ec.EllipticCurvePrivateKey)):
         return key
     raise KeyFileError("neither an RSA nor an ECDSA key")
 
@@ -183,6 +183,6 @@ def _load_public(block: bytes) -> _PublicKey:
         raise
     except (ValueError, UnsupportedAlgorithm) as error:
         raise KeyFileError(f"no public key can be read: {error}") from None
-    if isinstance(key, rsa.RSAPublicKey | ec.EllipticCurvePublicKey):
+    if isinstance(key, (rsa.RSAPublicKey, ec.EllipticCurvePublicKey)):
         return key
     raise KeyFileError("neither an RSA nor an ECDSA key")

@@ -145,9 +145,9 @@ class OIDCTokens:
             raise _invalid("the token is not for this client")
         now = self._clock.now().timestamp()
         expires, begins = claims.get("exp"), claims.get("nbf")
-        if not isinstance(expires, int | float) or expires < now:
+        if not isinstance(expires, (int, float)) or expires < now:
             raise _invalid("token is expired")
-        if isinstance(begins, int | float) and begins > now + _EARLY_SECONDS:
+        if isinstance(begins, (int, float)) and begins > now + _EARLY_SECONDS:
             raise _invalid("token is not valid yet")
         for name, value in self._options.required_claims.items():
             if claims.get(name) != value:

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 
 _INT64_END: Final = 2**63
-#: Floats, and values that may contain them.
-_NUMBERS_WITHIN: Final = (dict, list, float)
-_CONTAINERS: Final = (dict, list)
 
 
 def decode(struct: Struct, shape: Shape, tree: Tree) -> tuple[Tree, list[str]]:
@@ -50,11 +47,11 @@ def whole_numbers(value: Any) -> Any:
         return int(value) if value.is_integer() and abs(value) < _INT64_END else value
     if isinstance(value, dict):
         for name, item in value.items():
-            if isinstance(item, _NUMBERS_WITHIN):
+            if isinstance(item, (dict, list, float)):
                 value[name] = whole_numbers(item)
     elif isinstance(value, list):
         for position, item in enumerate(value):
-            if isinstance(item, _NUMBERS_WITHIN):
+            if isinstance(item, (dict, list, float)):
                 value[position] = whole_numbers(item)
     return value
 
@@ -81,11 +78,11 @@ def fill_defaults(shape: Shape, value: Any) -> None:
     if isinstance(value, dict):
         for name, default in shape.defaults:
             if name not in value:
-                value[name] = copy.deepcopy(default) if isinstance(default, _CONTAINERS) else default
+                value[name] = copy.deepcopy(default) if isinstance(default, (dict, list)) else default
         properties, others = shape.properties, shape.others
         for name, item in value.items():
             below = properties.get(name, others)
-            if below is not None and below.has_defaults and isinstance(item, _CONTAINERS):
+            if below is not None and below.has_defaults and isinstance(item, (dict, list)):
                 fill_defaults(below, item)
     elif isinstance(value, list) and shape.items is not None:
         for item in value:
@@ -102,7 +99,7 @@ def drop_nulls(shape: Shape, value: Any) -> None:
             if below is None:
                 continue
             if item is not None:
-                if isinstance(item, _CONTAINERS):
+                if isinstance(item, (dict, list)):
                     drop_nulls(below, item)
             elif below.is_nullable:
                 continue
@@ -117,5 +114,5 @@ def drop_nulls(shape: Shape, value: Any) -> None:
         for position, item in enumerate(value):
             if item is None and not items.is_nullable and items.default is not None:
                 value[position] = copy.deepcopy(items.default)
-            elif isinstance(item, _CONTAINERS):
+            elif isinstance(item, (dict, list)):
                 drop_nulls(items, item)

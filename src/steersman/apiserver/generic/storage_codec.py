@@ -119,7 +119,7 @@ class StorageCodec:
                 return self._to_storage_version(key, *self._from_protobuf(key, value))
             tree: Tree = decode_json_value(key, value)
             api_version, kind = tree.get("apiVersion"), tree.get("kind")
-            if not isinstance(api_version, str | None) or not isinstance(kind, str | None):
+            if not all(text is None or isinstance(text, str) for text in (api_version, kind)):
                 raise UnreadableValueError(f"{key}: apiVersion or kind is no text")
             api_version, kind = api_version or self._version, kind or self._kind
             self._check_kind(key, api_version, kind)

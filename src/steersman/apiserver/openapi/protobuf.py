@@ -151,7 +151,7 @@ def _default_v3(_: Dialect, value: Any) -> bytes:
     """Encode a default of version 3: only scalars have a value, lists and objects are empty."""
     if isinstance(value, bool):
         return boolean(2, value)
-    if isinstance(value, int | float):
+    if isinstance(value, (int, float)):
         return double(1, value)
     return string(3, value) if isinstance(value, str) else b""
 

@@ -67,7 +67,7 @@ def _compare(one: Any, other: Any) -> int:
 def _check_keys(keys: list[Any]) -> None:
     if keys and any(type(key) is not type(keys[0]) for key in keys):
         raise EvalError("list elements must have the same type")
-    if keys and (keys[0] is None or isinstance(keys[0], list | dict)):
+    if keys and (keys[0] is None or isinstance(keys[0], (list, dict))):
         raise EvalError("list elements must be comparable")
 
 

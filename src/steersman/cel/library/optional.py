@@ -18,7 +18,7 @@ def _of(value: Any) -> Optional:
 
 def _of_non_zero(value: Any) -> Optional:
     zero = value is None or (isinstance(value, Duration) and not value.nanos)
-    empty = isinstance(value, bool | int | float | str | bytes | list | dict) and not value
+    empty = isinstance(value, (bool, int, float, str, bytes, list, dict)) and not value
     return NONE if zero or empty else Optional(value)
 
 

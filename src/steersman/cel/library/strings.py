@@ -122,7 +122,7 @@ def _format(text: str, args: list[Any]) -> str:
 
 
 def _walk(args: Sequence[Any], _: Any) -> int:
-    return tenth(len(args[0])) if isinstance(args[0], str | list) else 1
+    return tenth(len(args[0])) if isinstance(args[0], (str, list)) else 1
 
 
 def _walk_twice(args: Sequence[Any], _: Any) -> int:

@@ -279,7 +279,7 @@ def _salvage_tables(result: Salvage, connection: sqlite3.Connection) -> None:
     result.lost_keys = sorted(seen - rows.keys())
     try:
         leases = connection.execute("SELECT id, ttl_seconds, remaining_seconds FROM lease").fetchall()
-        result.leases = [row for row in leases if all(isinstance(number, int | float) for number in row)]
+        result.leases = [row for row in leases if all(isinstance(number, (int, float)) for number in row)]
     except sqlite3.Error as fault:
         result.problems.append(f"leases cannot be read: {fault}")
 

@@ -217,7 +217,7 @@ class _Run:
         if placed.path:
             where = placed.path if path is None else path.child(placed.path)
         detail = self._message(rule, variables, where, type_) if rule.message is not None else ""
-        shown = field.OMIT_VALUE if isinstance(obj, dict | list) else obj
+        shown = field.OMIT_VALUE if isinstance(obj, (dict, list)) else obj
         return _failure(where, shown, detail or _default_message(rule.rule), rule.rule.get("reason"))
 
     def _message(self, rule: Rule, variables: Mapping[str, Any], where: Path | str, type_: str) -> str:
