@@ -149,12 +149,14 @@ WRITE = {
 }
 
 
+@pytest.mark.interpreted  # attributes of another class
 def test_messages_have_no_authorizer():
     validation = {"expression": "variables.x == 'no'", "messageExpression": "variables.x", "message": "plain"}
     policy, around = authorized(validations=[validation])
     assert [decision.message for decision in policy.validate(around).decisions] == ["plain"]
 
 
+@pytest.mark.interpreted  # attributes of another class
 def test_audit_annotations_have_no_authorizer():
     policy, around = authorized(auditAnnotations=[{"key": "a", "valueExpression": "variables.x"}])
     [error] = policy.validate(around).annotation_errors
