@@ -26,17 +26,24 @@ def struct(definition: str) -> Struct:
     return struct if struct is not None else _load(definition)
 
 
-@cache
 def struct_for(group: str, version: str, kind: str) -> Struct:
     """Return the type of a built-in kind. Raises KeyError if the kind is not built in.
 
-    Kinds that all groups share (``DeleteOptions``, ``WatchEvent``, …) are found in each group.
+    Kinds that all groups share (``DeleteOptions``, ``WatchEvent``, …) are found in each group, also in unknown ones.
     """
-    module = resource_table().modules.get((group, version), META_V1)
+    try:
+        return _struct_of(resource_table().modules.get((group, version), META_V1), kind)
+    except KeyError:
+        raise KeyError(f"{group}/{version}, Kind={kind}") from None
+
+
+@cache
+def _struct_of(module: str, kind: str) -> Struct:
+    """Return the type of a kind in a module, or of one that all groups share. Clients choose groups, so none is a key here."""
     for owner in (module, META_V1):
         if kind in _table(owner):
             return struct(f"{owner}.{kind}")
-    raise KeyError(f"{group}/{version}, Kind={kind}")
+    raise KeyError(kind)
 
 
 def definitions(group: str, version: str) -> tuple[str, ...]:

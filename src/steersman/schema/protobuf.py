@@ -6,7 +6,7 @@ upstream's encoders; lists of encoded objects need no decoding.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -37,6 +37,8 @@ _UNPUBLISHED_MODULES: Final = {
     "v1": _META_V1,
 }
 _METADATA: Final = f"{_META_V1}.PartialObjectMetadata"
+#: Versions and kinds of bodies, of which a client may choose some.
+_HEADS_MAX: Final = 512
 
 
 class Envelope(msgspec.Struct, frozen=True):
@@ -87,7 +89,6 @@ def decode_message(struct: Struct, raw: bytes) -> Tree:
     return decoder_of(struct.name).decode(raw)
 
 
-@cache
 def definition_of(api_version: str, kind: str) -> str:
     """Return the definition name of a built-in kind. Raises KeyError."""
     group, _, version = api_version.rpartition("/")
@@ -129,7 +130,7 @@ def envelope_head(api_version: str, kind: str, size: int) -> bytes:
     return type_meta_head(api_version, kind) + length(size)
 
 
-@cache
+@lru_cache(maxsize=_HEADS_MAX)
 def type_meta_head(api_version: str, kind: str) -> bytes:
     """Return the start of every envelope of a kind: up to the length of the message."""
     version, name = api_version.encode(), kind.encode()

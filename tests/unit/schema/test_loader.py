@@ -99,3 +99,13 @@ def test_struct_for_raises_for_a_custom_kind(group, version, kind):
 def test_struct_raises_for_an_unknown_definition():
     with pytest.raises(KeyError):
         loader.struct("io.k8s.api.nothing.v1.Nothing")
+
+
+def test_struct_for_caches_no_group_that_a_client_chooses():
+    status = loader.struct_for("group", "v1", "Status")
+    before = loader._struct_of.cache_info().currsize
+    for number in range(100):
+        assert loader.struct_for(f"group{number}", "v1", "Status") is status
+        with pytest.raises(KeyError, match=f"group{number}/v1, Kind=Unknown{number}"):
+            loader.struct_for(f"group{number}", "v1", f"Unknown{number}")
+    assert loader._struct_of.cache_info().currsize == before

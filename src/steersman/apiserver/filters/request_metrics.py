@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.observability.metrics import Family, Labels, counter, gauge
+from steersman.apiserver.observability.metrics import Family, Labels, counter, gauge, is_label_set
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from steersman.apiserver.filters.max_in_flight import InFlight
     from steersman.apiserver.request import RequestInfo
@@ -19,7 +19,7 @@ BUCKETS_SECONDS: Final[tuple[float, ...]] = (
     4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 )  # fmt: skip
 
-#: Maximum number of label sets, as clients choose paths; requests beyond it share one.
+#: Maximum number of label sets, as clients choose paths; requests beyond it, and with longer labels, share one.
 _SERIES_MAX: Final = 4096
 
 #: Verb, dry run, group, version, resource, subresource, scope.
@@ -74,7 +74,7 @@ class RequestMetrics:
         key = (info.verb, dry_run, info.group, info.version, info.resource, info.subresource, scope)
         series = self._series.get(key)
         if series is None:
-            if len(self._series) >= _SERIES_MAX:
+            if len(self._series) >= _SERIES_MAX or not is_label_set(key):
                 key = _OTHER
             series = self._series.setdefault(key, Series())
         return series
@@ -102,7 +102,7 @@ class RequestMetrics:
                 "apiserver_request_duration_seconds",
                 "histogram",
                 "Time until the answer began, in seconds.",
-                [sample for key, series in self._series.items() for sample in _histogram(_labels(key), series)],
+                _DurationSamples(list(self._series.items())),
             ),
             gauge(
                 "apiserver_longrunning_requests",
@@ -132,6 +132,25 @@ class RequestMetrics:
                 labels = tuple(label for label in _labels(key) if label[0] not in without)
                 sums[labels] = sums.get(labels, 0) + count
         return list(sums.items())
+
+
+class _DurationSamples:
+    """Samples of the durations, created when they are rendered, as there are thousands."""
+
+    __slots__ = ("_series",)
+
+    def __init__(self, series: Sequence[tuple[Key, Series]]) -> None:
+        self._series: Final = series
+
+    def __len__(self) -> int:
+        return len(self._series) * (len(BUCKETS_SECONDS) + 3)
+
+    def __iter__(self) -> Iterator[tuple[str, Labels, float]]:
+        for key, series in self._series:
+            yield from _histogram(_labels(key), series)
+
+    def __contains__(self, sample: object) -> bool:
+        return any(sample == other for other in self)
 
 
 def _labels(key: Key) -> Labels:

@@ -16,8 +16,8 @@ new object in place and never the old one.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import msgspec
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
     from steersman.storage.store import Op
+#: Resources whose status is cached; custom ones come and go.
+_RESOURCES_MAX: Final = 1024
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -275,7 +277,7 @@ class Strategy:
         return ()
 
 
-@cache
+@lru_cache(maxsize=_RESOURCES_MAX)
 def _encoded_zero_status(group_resource: str) -> bytes | None:
     """Return the status of a new object of a built-in kind in its storage version; None when it has none."""
     name, _, group = group_resource.partition(".")

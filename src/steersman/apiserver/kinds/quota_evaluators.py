@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.kinds.core.persistentvolumeclaim.quota import DeviceClaimEvaluator, VolumeClaimEvaluator
@@ -19,9 +19,11 @@ _SPECIAL: Final[Mapping[str, Callable[[], Evaluator]]] = {
     "persistentvolumeclaims": VolumeClaimEvaluator,
     "resourceclaims.resource.k8s.io": DeviceClaimEvaluator,
 }
+#: Custom resources come and go.
+_EVALUATORS_MAX: Final = 1024
 
 
-@cache
+@lru_cache(maxsize=_EVALUATORS_MAX)
 def evaluator_for(group_resource: str) -> Evaluator:
     """Return the quota evaluator of a resource, for example ``pods`` or ``deployments.apps``."""
     special = _SPECIAL.get(group_resource)

@@ -6,14 +6,16 @@ objects only here, so that counting is nearly free.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from steersman.apimachinery.workmeter import charged
 from steersman.apiserver.http import Response
+from steersman.apiserver.workers import run_step
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
     from steersman.apimachinery.histogram import Histogram
     from steersman.apiserver.http import Request
@@ -22,6 +24,13 @@ CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 #: Label names and values, in order.
 Labels = tuple[tuple[str, str], ...]
+
+#: Samples that the event loop renders; more are rendered in a worker.
+_SAMPLES_ON_LOOP_MAX: Final = 5_000
+#: Work units of a sample.
+_UNITS_PER_SAMPLE: Final = 4
+#: Characters of all labels of a series that a client chooses.
+_CLIENT_LABELS_LENGTH_MAX: Final = 512
 
 
 class Family(msgspec.Struct, frozen=True):
@@ -32,7 +41,7 @@ class Family(msgspec.Struct, frozen=True):
     type: str
     help: str
     #: Suffix, labels, value.
-    samples: Sequence[tuple[str, Labels, float]]
+    samples: Collection[tuple[str, Labels, float]]
 
 
 class MetricsEndpoint:
@@ -49,10 +58,13 @@ class MetricsEndpoint:
         """Render all families, sorted by name as upstream's registry does."""
         del request
         families = [family for collect in self._collectors for family in await collect()]
-        lines: list[str] = []
-        for family in sorted(families, key=lambda family: family.name):
-            lines += _lines(family)
-        return Response(200, "".join(lines).encode(), content_type=CONTENT_TYPE)
+        is_large = sum(len(family.samples) for family in families) > _SAMPLES_ON_LOOP_MAX
+        return Response(200, await run_step(_rendered, is_large, families), content_type=CONTENT_TYPE)
+
+
+def is_label_set(values: Sequence[str]) -> bool:
+    """Report whether texts that a client chooses are short enough to become labels."""
+    return sum(map(len, values)) <= _CLIENT_LABELS_LENGTH_MAX
 
 
 def gauge(name: str, text: str, samples: Iterable[tuple[Labels, float]]) -> Family:
@@ -74,10 +86,17 @@ def histogram(name: str, text: str, samples: Iterable[tuple[Labels, Histogram]])
     return Family(name, "histogram", text, lines)
 
 
+def _rendered(families: Iterable[Family]) -> bytes:
+    lines: list[str] = []
+    for family in sorted(families, key=lambda family: family.name):
+        lines += _lines(family)
+    return "".join(lines).encode()
+
+
 def _lines(family: Family) -> Iterable[str]:
     yield f"# HELP {family.name} {family.help}\n"
     yield f"# TYPE {family.name} {family.type}\n"
-    for suffix, labels, value in family.samples:
+    for suffix, labels, value in charged(family.samples, _UNITS_PER_SAMPLE):
         text = ",".join(f'{name}="{_escape(label)}"' for name, label in labels)
         yield (
             f"{family.name}{suffix}{{{text}}} {_number(value)}\n"

@@ -9,7 +9,7 @@ import logging
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from steersman.apiserver.observability.metrics import Family
+from steersman.apiserver.observability.metrics import Family, is_label_set
 from steersman.asynckit.ratelimit import TokenBucket
 from steersman.asynckit.slices import measured
 
@@ -30,7 +30,7 @@ LIMIT_SECONDS: Final = 0.05
 _BUCKETS_SECONDS: Final[tuple[float, ...]] = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 #: Verb, group, resource, subresource.
 _Key = tuple[str, str, str, str]
-#: Maximum number of label sets; further ones share one.
+#: Maximum number of label sets; further ones, and longer ones, share one.
 _SERIES_MAX: Final = 1024
 _OTHER: Final[_Key] = ("other", "", "", "")
 _LINES_PER_SECOND: Final = 1.0
@@ -70,7 +70,8 @@ class LoopGuard:
         key = ("", "", "", "") if info is None else (info.verb, info.group, info.resource, info.subresource)
         series = self._series.get(key)
         if series is None:
-            series = self._series.setdefault(key if len(self._series) < _SERIES_MAX else _OTHER, _Series())
+            has_room = len(self._series) < _SERIES_MAX and is_label_set(key)
+            series = self._series.setdefault(key if has_room else _OTHER, _Series())
         series.buckets[bisect_left(_BUCKETS_SECONDS, seconds)] += 1
         series.seconds += seconds
         if not self._logs:

@@ -66,6 +66,23 @@ async def test_label_sets_are_bounded():
     assert sum(count for _, _, count in rows) == 5000
 
 
+async def test_long_labels_share_a_series():
+    metrics = RequestMetrics(InFlight())
+    for info in (pods(subresource="x" * 1000), RequestInfo("v" * 1000, "/")):
+        metrics.count(metrics.series(info, ""), 404, 0)
+    ((_, labels, count),) = await samples(metrics, "apiserver_request_total")
+    assert (dict(labels)["verb"], dict(labels)["subresource"], count) == ("OTHER", "", 2)
+
+
+async def test_durations_have_as_many_samples_as_their_length():
+    metrics = RequestMetrics(InFlight())
+    for verb in ("list", "get"):
+        metrics.count(metrics.series(pods(verb), ""), 200, 0)
+    family = next(f for f in await metrics.collect() if f.name == "apiserver_request_duration_seconds")
+    assert len(family.samples) == len(list(family.samples)) == len(list(family.samples))
+    assert next(iter(family.samples)) in family.samples
+
+
 async def test_long_running_requests_are_counted_while_in_progress():
     metrics = RequestMetrics(InFlight())
     series = metrics.series(pods("watch"), "")
