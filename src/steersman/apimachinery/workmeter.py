@@ -19,7 +19,8 @@ T = TypeVar("T")
 _BYTES_PER_UNIT: Final = 32
 #: Shorter texts are not accounted for.
 _ACCOUNTED_BYTES: Final = 128 * 1024
-#: Items of a large collection that are accounted for at once; smaller collections are not accounted for.
+#: Smaller collections are not accounted for, and this many items of a larger one at once.
+_ITEMS_MIN: Final = 32
 _ITEMS_AT_ONCE: Final = 256
 
 
@@ -91,7 +92,7 @@ def spend_bytes(size: int, *, is_part: bool = False) -> None:
 
 def charged(items: Collection[T], units: int) -> Iterable[T]:
     """Return ``items``; their consumer accounts for ``units`` each, free for few items."""
-    return items if len(items) < _ITEMS_AT_ONCE else _charge(items, units)
+    return items if len(items) < _ITEMS_MIN else _charge(items, units)
 
 
 def _charge(items: Iterable[T], units: int) -> Iterator[T]:
@@ -102,6 +103,7 @@ def _charge(items: Iterable[T], units: int) -> Iterator[T]:
         if not left:
             spend(units * _ITEMS_AT_ONCE)
             left = _ITEMS_AT_ONCE
+    spend(units * (_ITEMS_AT_ONCE - left))
 
 
 @contextmanager

@@ -13,6 +13,8 @@ import yaml
 from yaml import events
 
 from steersman.apimachinery.gotext import float_text
+from steersman.apimachinery.sorting import sorted_in_parts
+from steersman.apimachinery.workmeter import charged
 from steersman.apimachinery.yaml_scalars import needs_quotes
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     Emit = Callable[[events.Event], None]
 
+_UNITS_PER_VALUE: Final = 8
 _ANY_STYLE: Final = (True, True)
 _MAP_START: Final = events.MappingStartEvent(anchor=None, tag=None, implicit=True, flow_style=False)
 _MAP_END: Final = events.MappingEndEvent()
@@ -47,13 +50,13 @@ def _emit_value(emit: Emit, value: Any) -> None:
         emit(_text(value))
     elif isinstance(value, dict):
         emit(_MAP_START)
-        for key in sorted(value):
+        for key in charged(sorted_in_parts(value), _UNITS_PER_VALUE):
             emit(_text(key))
             _emit_value(emit, value[key])
         emit(_MAP_END)
     elif isinstance(value, list):
         emit(_LIST_START)
-        for item in value:
+        for item in charged(value, _UNITS_PER_VALUE):
             _emit_value(emit, item)
         emit(_LIST_END)
     elif isinstance(value, float):

@@ -10,10 +10,11 @@ Stored objects pass through protobuf upstream, so an empty list without `omitemp
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.typemodel import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, Type
+from steersman.apimachinery.workmeter import charged
 from steersman.schema import diagnosis
 from steersman.schema.leaves import LEAVES, PLAIN, ZEROS, Mismatch
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DecodeError", "Decoded", "decode", "zero"]
 
+_UNITS_PER_VALUE: Final = 2
 #: Findings of a walk; here one entry per unknown field.
 Unknown = list[str]
 Convert = Callable[[Any, Unknown], Any]
@@ -184,7 +186,7 @@ def _compile_list(item: Type) -> Convert:
             raise Mismatch
         return [
             element if type(element) is plain else (null_item if element is None else convert_item)(element, unknown)
-            for element in value
+            for element in charged(value, _UNITS_PER_VALUE)
         ]
 
     return convert
@@ -204,7 +206,7 @@ def _compile_map(item: Type) -> Convert:
             key: element
             if type(element) is plain
             else (null_item if element is None else convert_item)(element, unknown)
-            for key, element in value.items()
+            for key, element in charged(value.items(), _UNITS_PER_VALUE)
         }
 
     return convert

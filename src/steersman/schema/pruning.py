@@ -6,9 +6,12 @@ below `x-kubernetes-preserve-unknown-fields` is kept, but specified fields there
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from steersman.apimachinery.typemodel import ListOf, MapOf, Struct, Type
+from steersman.apimachinery.workmeter import charged
+
+_UNITS_PER_VALUE: Final = 2
 
 
 class Pruned(NamedTuple):
@@ -43,16 +46,21 @@ class _Pruner:
                 return self._prune_struct(type_, value)
             if isinstance(type_, MapOf):
                 below = type_.value
-                return {key: self.prune(below, item) if _is_container(item) else item for key, item in value.items()}
+                return {
+                    key: self.prune(below, item) if _is_container(item) else item
+                    for key, item in charged(value.items(), _UNITS_PER_VALUE)
+                }
         elif isinstance(value, list) and isinstance(type_, ListOf):
             below = type_.item
-            return [self.prune(below, item) if _is_container(item) else item for item in value]
+            return [
+                self.prune(below, item) if _is_container(item) else item for item in charged(value, _UNITS_PER_VALUE)
+            ]
         return value
 
     def _prune_struct(self, struct: Struct, value: dict[str, Any]) -> dict[str, Any]:
         pruned: dict[str, Any] = {}
         fields = struct.fields
-        for key, item in value.items():
+        for key, item in charged(value.items(), _UNITS_PER_VALUE):
             field = fields.get(key)
             if field is not None:
                 pruned[key] = self.prune(field.type, item) if _is_container(item) else item
@@ -70,17 +78,17 @@ def _is_container(value: Any) -> bool:
 def _collect_unknown(type_: Type, value: Any, path: str, unknown: list[str]) -> None:
     """Collect the paths of fields that pruning drops."""
     if isinstance(type_, Struct) and isinstance(value, dict):
-        for key, item in value.items():
+        for key, item in charged(value.items(), _UNITS_PER_VALUE):
             field = type_.fields.get(key)
             if field is not None:
                 _collect_unknown(field.type, item, _join(path, key), unknown)
             elif not type_.preserve_unknown:
                 unknown.append(_join(path, key))
     elif isinstance(type_, ListOf) and isinstance(value, list):
-        for index, item in enumerate(value):
+        for index, item in enumerate(charged(value, _UNITS_PER_VALUE)):
             _collect_unknown(type_.item, item, f"{path}[{index}]", unknown)
     elif isinstance(type_, MapOf) and isinstance(value, dict):
-        for key, item in value.items():
+        for key, item in charged(value.items(), _UNITS_PER_VALUE):
             _collect_unknown(type_.value, item, _join(path, key), unknown)
 
 

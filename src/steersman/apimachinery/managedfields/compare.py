@@ -159,7 +159,7 @@ class _Walk:
         """Compare two lists by item key, whatever the order; duplicate items count as one leaf."""
         olds, news = _grouped(old, shape), _grouped(new, shape)
         part = shape.item
-        for element in {**olds, **news}:
+        for element in charged({**olds, **news}, _UNITS_PER_NAME):
             was, now = olds.get(element, _NO_ITEMS), news.get(element, _NO_ITEMS)
             if len(was) <= 1 and len(now) <= 1:
                 if not was:

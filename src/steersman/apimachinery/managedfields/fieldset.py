@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from steersman.apimachinery.managedfields.elements import SELF, canonical, order
+from steersman.apimachinery.sorting import sorted_in_parts
+from steersman.apimachinery.workmeter import charged
 
 Node = dict[str, Any]
 Path = tuple[str, ...]
@@ -21,6 +23,7 @@ Path = tuple[str, ...]
 LEAF_NODE: Final[Node] = {}
 #: Keeps a part of a set.
 Filter = Callable[[Node], Node]
+_UNITS_PER_ELEMENT: Final = 2
 
 
 def decode(fields: Any) -> Node:
@@ -33,7 +36,7 @@ def decode(fields: Any) -> Node:
     if not isinstance(fields, dict):
         raise ValueError("fieldsV1 is not an object")  # noqa: TRY004 — one error for bad input
     node: Node = {}
-    for key, below in fields.items():
+    for key, below in charged(fields.items(), _UNITS_PER_ELEMENT):
         if key == SELF:
             node[SELF] = {}
             continue
@@ -59,9 +62,9 @@ def in_order(node: Node) -> Node:
     """Return the node with its elements in upstream's order (the nodes below are unchanged)."""
     if len(node) < 2:
         return node
-    elements = sorted(node)
+    elements = sorted_in_parts(node)
     if elements[-1] >= "g":  # not only fields
-        elements = sorted(node, key=order)
+        elements = sorted_in_parts(node, key=order)
     return {element: node[element] for element in elements}
 
 
@@ -93,17 +96,17 @@ def has(node: Node, path: Path) -> bool:
 
 def paths(node: Node, prefix: Path = ()) -> Iterator[Path]:
     """Yield all members; of every node first its own elements, then members below."""
-    for element, below in node.items():
+    for element, below in charged(node.items(), _UNITS_PER_ELEMENT):
         if element != SELF and is_member(below):
             yield (*prefix, element)
-    for element, below in node.items():
+    for element, below in charged(node.items(), _UNITS_PER_ELEMENT):
         if below:
             yield from paths(below, (*prefix, element))
 
 
 def leaves(node: Node) -> Node:
     """Return the members without members below them."""
-    return {element: leaves(below) for element, below in node.items() if element != SELF}
+    return {element: leaves(below) for element, below in charged(node.items(), _UNITS_PER_ELEMENT) if element != SELF}
 
 
 def union(left: Node, right: Node) -> Node:
@@ -118,7 +121,7 @@ def union(left: Node, right: Node) -> Node:
 def _join(left: Node, right: Node) -> Node:
     out = dict(left)
     grown = False
-    for element, below in right.items():
+    for element, below in charged(right.items(), _UNITS_PER_ELEMENT):
         left_child = left.get(element)
         if left_child is None:
             out[element] = below
@@ -153,7 +156,7 @@ def recursive_difference(left: Node, right: Node) -> Node:
 def _subtract(left: Node, right: Node, *, whole: bool) -> Node | None:
     """Return the rest of a node with children; None if it is empty. The root is never a member."""
     out: Node = {}
-    for element, below in left.items():
+    for element, below in charged(left.items(), _UNITS_PER_ELEMENT):
         other = right.get(element)
         if other is None:
             out[element] = below
@@ -179,7 +182,7 @@ def intersection(left: Node, right: Node) -> Node:
     if left is right:
         return left
     out: Node = {}
-    for element, below in left.items():
+    for element, below in charged(left.items(), _UNITS_PER_ELEMENT):
         other = right.get(element)
         if other is None or element == SELF:
             continue
@@ -209,7 +212,7 @@ def including(patterns: Iterable[Path]) -> Filter:
 
 def _included(node: Node, patterns: list[Path]) -> Node:
     out: Node = {}
-    for element, below in node.items():
+    for element, below in charged(node.items(), _UNITS_PER_ELEMENT):
         rests = [pattern[1:] for pattern in patterns if pattern[0] in ("*", element)]
         if element == SELF or not rests:
             continue

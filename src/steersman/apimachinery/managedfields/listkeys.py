@@ -7,13 +7,16 @@ from typing import Any, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.managedfields.elements import list_item, set_item, value_text
+from steersman.apimachinery.sorting import sorted_in_parts
 from steersman.apimachinery.typemodel import ListOf, Scalar, ScalarKind, Struct
+from steersman.apimachinery.workmeter import charged
 
 _MISSING: Final = object()
 _NUMBERS: Final = frozenset({ScalarKind.INT32, ScalarKind.INT64, ScalarKind.NUMBER, ScalarKind.INT_OR_STRING})
 #: Elements that a list type caches before the cache is cleared.
 _ELEMENTS_MAX: Final = 4096
 _ELEMENT_LENGTH_MAX: Final = 256
+_UNITS_PER_ITEM: Final = 1
 
 
 class UnkeyedItemError(ValueError):
@@ -63,11 +66,11 @@ class ItemKeys:
         for item in items:
             if type(item) is not dict or type(item.get(name)) is not str:
                 return None
-        return sorted(items, key=self._get)
+        return sorted_in_parts(items, key=self._get)
 
     def elements_of(self, items: list[Any]) -> list[str]:
         """Return the path element of each item. Raises UnkeyedItemError if one has none."""
-        return list(map(self.element_of, items))
+        return list(map(self.element_of, charged(items, _UNITS_PER_ITEM)))
 
     def _list_element(self, item: dict[str, Any]) -> str:
         if self._only_key is not None and (value := item.get(self._only_key)).__class__ is str:

@@ -6,7 +6,11 @@ from typing import Any, Final
 
 from steersman.apimachinery.managedfields.shapes import DEDUCED, ListShape, ObjectShape, Shape
 from steersman.apimachinery.trees import copy_tree
+from steersman.apimachinery.workmeter import charged, spend
 
+#: Work units of a key or item.
+_UNITS: Final = 2
+_ITEMS_AT_ONCE: Final = 256
 _MISSING: Final = object()
 
 
@@ -16,10 +20,10 @@ def merge_objects(live: dict[str, Any], applied: dict[str, Any], shape: ObjectSh
     Raises UnkeyedItemError for a list item without its key.
     """
     out: dict[str, Any] = {}
-    for name, value in live.items():
+    for name, value in charged(live.items(), _UNITS):
         over = applied.get(name, _MISSING)
         out[name] = _copy(value) if over is _MISSING else _merge(value, over, shape.step(name)[1])
-    for name, value in applied.items():
+    for name, value in charged(applied.items(), _UNITS):
         if name not in live:
             out[name] = _copy(value)
     return out
@@ -65,6 +69,8 @@ def _merge_lists(live: list[Any], applied: list[Any], shape: ListShape) -> list[
 
     at = next_applied = 0
     while at < len(live) or next_applied < len(applied):
+        if not (at + next_applied + 1) % _ITEMS_AT_ONCE:
+            spend(_UNITS * _ITEMS_AT_ONCE)
         if at < len(live):
             element = live_elements[at]
             if element not in applied_by_element:

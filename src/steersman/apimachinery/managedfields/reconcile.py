@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.managedfields.elements import SELF
 from steersman.apimachinery.managedfields.shapes import DEDUCED, FieldsShape
+from steersman.apimachinery.workmeter import charged
 
 if TYPE_CHECKING:
     from steersman.apimachinery.managedfields.fieldset import Node
     from steersman.apimachinery.managedfields.shapes import Shape
+
+_UNITS_PER_ELEMENT: Final = 2
 
 
 def reconcile(node: Node, shape: Shape) -> Node:
@@ -19,7 +22,7 @@ def reconcile(node: Node, shape: Shape) -> Node:
     ``ReconcileFieldSetWithSchema``.
     """
     changed: Node | None = None
-    for element, below in node.items():
+    for element, below in charged(node.items(), _UNITS_PER_ELEMENT):
         if not below:
             continue
         part = shape.at(element)
@@ -38,7 +41,7 @@ def with_named_fields(node: Node, shape: Shape) -> Node:
     Needed for removal: ``f:spec`` is removed when everything below it is.
     """
     out: Node = {}
-    for element, below in node.items():
+    for element, below in charged(node.items(), _UNITS_PER_ELEMENT):
         if not below:
             out[element] = below
             continue

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from steersman.apimachinery.managedfields.fieldset import Node, is_member
 from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError
 from steersman.apimachinery.managedfields.shapes import ListShape, ObjectShape, Shape
+from steersman.apimachinery.workmeter import charged
+
+_UNITS_PER_ITEM: Final = 2
 
 
 def remove_fields(tree: dict[str, Any], fields: Node, shape: ObjectShape) -> dict[str, Any]:
@@ -27,7 +30,7 @@ def _remove(value: Any, fields: Node, shape: Shape) -> Any:
 
 def _remove_keys(value: dict[str, Any], fields: Node, shape: ObjectShape) -> dict[str, Any] | None:
     out: dict[str, Any] = {}
-    for name, item in value.items():
+    for name, item in charged(value.items(), _UNITS_PER_ITEM):
         element, part = shape.step(name)
         below = fields.get(element)
         if below is None:
@@ -39,7 +42,7 @@ def _remove_keys(value: dict[str, Any], fields: Node, shape: ObjectShape) -> dic
 
 def _remove_items(items: list[Any], fields: Node, shape: ListShape) -> list[Any] | None:
     out: list[Any] = []
-    for item in items:
+    for item in charged(items, _UNITS_PER_ITEM):
         try:
             below = fields.get(shape.keys.element_of(item))
         except UnkeyedItemError:

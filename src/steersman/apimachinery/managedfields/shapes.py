@@ -14,6 +14,7 @@ from typing import Any, Final
 from steersman.apimachinery.managedfields.elements import SELF
 from steersman.apimachinery.managedfields.fieldset import LEAF_NODE, Node, in_order
 from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError, item_keys
+from steersman.apimachinery.sorting import sorted_in_parts
 from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
 from steersman.apimachinery.workmeter import charged
 
@@ -60,7 +61,7 @@ class ObjectShape(Shape):
         if type(value) is not dict or not value:
             return LEAF_NODE
         node: Node = {SELF: LEAF_NODE}
-        for name in charged(sorted(value), _UNITS_PER_NAME):
+        for name in charged(sorted_in_parts(value), _UNITS_PER_NAME):
             element, shape = self.step(name)
             node[element] = LEAF_NODE if shape.is_leaf else shape.everything(value[name])
         return node
@@ -95,7 +96,7 @@ class FieldsShape(ObjectShape):
             return LEAF_NODE
         node: Node = {SELF: LEAF_NODE}
         steps = self.steps
-        for name in charged(sorted(value), _UNITS_PER_NAME):
+        for name in charged(sorted_in_parts(value), _UNITS_PER_NAME):
             step = steps.get(name)
             element, shape = self.step(name) if step is None else step
             node[element] = LEAF_NODE if shape.is_leaf else shape.everything(value[name])
@@ -106,7 +107,7 @@ class FieldsShape(ObjectShape):
         if value.__class__ is not dict:
             return node
         steps = self.steps
-        for name in charged(sorted(value), _UNITS_PER_NAME):
+        for name in charged(sorted_in_parts(value), _UNITS_PER_NAME):
             try:
                 element, shape = steps[name]
             except KeyError:
@@ -139,8 +140,10 @@ class KeysShape(ObjectShape):
             return {}
         shape = self.value
         if shape.is_leaf:
-            return {f"f:{name}": {} for name in charged(sorted(value), _UNITS_PER_NAME)}
-        return {f"f:{name}": member(shape.below(value[name])) for name in charged(sorted(value), _UNITS_PER_NAME)}
+            return {f"f:{name}": {} for name in charged(sorted_in_parts(value), _UNITS_PER_NAME)}
+        return {
+            f"f:{name}": member(shape.below(value[name])) for name in charged(sorted_in_parts(value), _UNITS_PER_NAME)
+        }
 
 
 class DeducedShape(KeysShape):

@@ -8,6 +8,7 @@ from steersman.apimachinery.gotext import to_go_syntax, to_value_text
 from steersman.apimachinery.managedfields.elements import element_text
 from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError, item_keys
 from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
+from steersman.apimachinery.workmeter import charged
 
 _NUMERIC: Final = frozenset({ScalarKind.INT32, ScalarKind.INT64, ScalarKind.NUMBER})
 #: ``untyped`` scalars: quantities, and strings with a format other than ``byte``.
@@ -23,6 +24,7 @@ _UNTYPED: Final = frozenset(
         ScalarKind.SCHEMA_OR_STRINGS,
     }
 )
+_UNITS_PER_VALUE: Final = 2
 _GO_TYPES: Final = {str: "string", bool: "bool", dict: "map[string]interface {}", list: "[]interface {}"}
 
 #: Path as printed in messages, and the error.
@@ -74,7 +76,7 @@ def _check(value: Any, type_: Type, place: Place | None, faults: list[Fault], *,
         faults.append((_text(place), f"expected map, got {_shown(value)}"))
     elif cls is MapOf:
         item_type = type_.value  # type: ignore[union-attr]  # a MapOf
-        for name, item in value.items():
+        for name, item in charged(value.items(), _UNITS_PER_VALUE):
             _check(item, item_type, (place, "field", name), faults, lenient=lenient)
     else:
         _check_fields(value, type_, place, faults, lenient=lenient)  # type: ignore[arg-type]  # a Struct
@@ -86,7 +88,7 @@ def _check_fields(
     fields = type_.fields
     # Definitions that are referenced by name (``ObjectMeta``) do not inherit it.
     lenient = type_.preserve_unknown or (lenient and not type_.name.startswith("io.k8s."))
-    for name, item in value.items():
+    for name, item in charged(value.items(), _UNITS_PER_VALUE):
         field = fields.get(name)
         if field is not None:
             _check(item, field.type, (place, "field", name), faults, lenient=lenient)
@@ -97,12 +99,12 @@ def _check_fields(
 
 def _check_items(items: list[Any], type_: ListOf, place: Place | None, faults: list[Fault], *, lenient: bool) -> None:
     if type_.list_type is ListType.ATOMIC:
-        for position, item in enumerate(items):
+        for position, item in enumerate(charged(items, _UNITS_PER_VALUE)):
             _check(item, type_.item, (place, "position", position), faults, lenient=lenient)
         return
     seen: set[str] = set()
     element_of = item_keys(type_).element_of
-    for position, item in enumerate(items):
+    for position, item in enumerate(charged(items, _UNITS_PER_VALUE)):
         try:
             element = element_of(item)
         except UnkeyedItemError as error:

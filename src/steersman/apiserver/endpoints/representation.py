@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from steersman.apimachinery.codec import encode, prettify
+from steersman.apimachinery.json_parts import PARTS_BYTES, decode_in_parts
 from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.apiserver.endpoints.list_streams import (
     PIECE_BYTES,
@@ -164,6 +165,10 @@ def _encoded(form: Form, body: bytes) -> bytes:
         case Media.JSON:
             return prettify(body) if form.pretty else body
         case Media.YAML:
-            return encode_yaml(_decode(body))
+            return encode_yaml(_tree(body))
         case Media.PROTOBUF:
-            return protobuf.encode_body(_decode(body))
+            return protobuf.encode_body(_tree(body))
+
+
+def _tree(body: bytes) -> Any:
+    return _decode(body) if len(body) < PARTS_BYTES else decode_in_parts(body)
