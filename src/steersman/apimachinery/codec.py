@@ -151,7 +151,7 @@ def depth_of(tree: Any) -> int:
     while level:
         depth += 1
         below: list[Any] = []
-        for node in level:
+        for node in charged(level, _UNITS_PER_KEY):
             values = node.values() if node.__class__ is dict else node
             below += [value for value in values if value.__class__ in _CONTAINERS]
         level = below

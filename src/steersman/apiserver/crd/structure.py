@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.workmeter import charged
 from steersman.apiserver.crd.embedded import type_embedded
 from steersman.schema import decoding, loader
 from steersman.schema.pruning import prune
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _INT64_END: Final = 2**63
+_UNITS_PER_VALUE: Final = 1
 
 
 def decode(struct: Struct, shape: Shape, tree: Tree) -> tuple[Tree, list[str]]:
@@ -46,11 +48,11 @@ def whole_numbers(value: Any) -> Any:
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < _INT64_END else value
     if isinstance(value, dict):
-        for name, item in value.items():
+        for name, item in charged(value.items(), _UNITS_PER_VALUE):
             if isinstance(item, (dict, list, float)):
                 value[name] = whole_numbers(item)
     elif isinstance(value, list):
-        for position, item in enumerate(value):
+        for position, item in enumerate(charged(value, _UNITS_PER_VALUE)):
             if isinstance(item, (dict, list, float)):
                 value[position] = whole_numbers(item)
     return value
@@ -80,12 +82,12 @@ def fill_defaults(shape: Shape, value: Any) -> None:
             if name not in value:
                 value[name] = copy.deepcopy(default) if isinstance(default, (dict, list)) else default
         properties, others = shape.properties, shape.others
-        for name, item in value.items():
+        for name, item in charged(value.items(), _UNITS_PER_VALUE):
             below = properties.get(name, others)
             if below is not None and below.has_defaults and isinstance(item, (dict, list)):
                 fill_defaults(below, item)
     elif isinstance(value, list) and shape.items is not None:
-        for item in value:
+        for item in charged(value, _UNITS_PER_VALUE):
             fill_defaults(shape.items, item)
 
 
@@ -94,7 +96,7 @@ def drop_nulls(shape: Shape, value: Any) -> None:
     if isinstance(value, dict):
         dropped = []
         properties, others = shape.properties, shape.others
-        for name, item in value.items():
+        for name, item in charged(value.items(), _UNITS_PER_VALUE):
             below = properties.get(name, others)
             if below is None:
                 continue
@@ -111,7 +113,7 @@ def drop_nulls(shape: Shape, value: Any) -> None:
             del value[name]
     elif isinstance(value, list) and shape.items is not None:
         items = shape.items
-        for position, item in enumerate(value):
+        for position, item in enumerate(charged(value, _UNITS_PER_VALUE)):
             if item is None and not items.is_nullable and items.default is not None:
                 value[position] = copy.deepcopy(items.default)
             elif isinstance(item, (dict, list)):

@@ -203,6 +203,7 @@ def _validate_complete(logic: Tree, schema: Tree, place: Path, path: Path) -> It
 
 
 def _validate_complete_part(part: Tree, schema: Tree, place: Path, path: Path) -> Iterator[FieldError]:
+    spend(UNITS_PER_SCHEMA)
     yield from _validate_complete(part, schema, place, path)
     if part.get("items") is not None:
         if schema.get("items") is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.workmeter import charged
 from steersman.apiserver.kinds.shared.podspec.disabled import drop_disabled
 from steersman.apiserver.kinds.shared.podspec.images import default_pull_policy
 from steersman.apiserver.kinds.shared.podspec.resources import (
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _CONTAINER_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
+#: Work units of the defaults of a container or volume.
+_UNITS: Final = 4
 #: Annotations that held init containers before the field existed; ignored and dropped.
 _INIT_CONTAINER_ANNOTATIONS: Final = (
     "pod.beta.kubernetes.io/init-containers",
@@ -42,7 +45,7 @@ def default_pod(pod: Tree) -> None:
     spec = pod.setdefault("spec", {})
     default_pod_spec(spec)
     for containers in ("containers", "initContainers"):
-        for container in spec.get(containers) or ():
+        for container in charged(spec.get(containers) or (), _UNITS):
             default_requests_from_limits(container["resources"])
     if spec.get("resources") is not None:
         default_pod_level_resources(spec)
@@ -73,9 +76,9 @@ def default_pod_spec(spec: Tree) -> None:
         spec["securityContext"] = {}
     sync_service_account(spec)
     for containers in _CONTAINER_LISTS:
-        for container in spec.get(containers) or ():
+        for container in charged(spec.get(containers) or (), _UNITS):
             default_container(container)
-    for volume in spec.get("volumes") or ():
+    for volume in charged(spec.get("volumes") or (), _UNITS):
         default_volume(volume)
     if spec.get("overhead"):
         round_resource_list(spec["overhead"])

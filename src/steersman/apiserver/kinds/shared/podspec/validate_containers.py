@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.kinds.shared.podspec.rules import PodRules
 
-_UNITS_PER_CONTAINER: Final = 10
+_UNITS_PER_CONTAINER: Final = 20
+_UNITS_PER_PORT: Final = 2
 _RESTARTS_NO_INIT: Final = "must not be set to 'RestartContainer' for non-sidecar initContainers"
 _ONLY_SIDECARS: Final = "may not be set for init containers without restartPolicy=Always"
 _NOT_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
@@ -93,7 +94,7 @@ def validate_containers(containers: Sequence[Tree], path: Path, context: Contain
 def validate_init_containers(spec: Tree, path: Path, context: ContainerContext) -> Iterator[FieldError]:
     """Validate init containers; restartable ones may have the fields of regular containers."""
     seen = {container.get("name") or "" for container in spec.get("containers") or ()}
-    for position, container in enumerate(spec.get("initContainers") or ()):
+    for position, container in enumerate(charged(spec.get("initContainers") or (), _UNITS_PER_CONTAINER)):
         here = path.index(position)
         yield from _validate_common(container, here, context)
         yield from _validate_restart(container, here)
@@ -120,7 +121,7 @@ def validate_ephemeral_containers(spec: Tree, path: Path, context: ContainerCont
         container.get("name") or "" for kind in ("containers", "initContainers") for container in spec.get(kind) or ()
     }
     seen = set(others)
-    for position, container in enumerate(spec.get("ephemeralContainers") or ()):
+    for position, container in enumerate(charged(spec.get("ephemeralContainers") or (), _UNITS_PER_CONTAINER)):
         here = path.index(position)
         yield from _validate_common(container, here, context)
         yield from check_image_padding(container, here)
@@ -213,7 +214,7 @@ def _check_host_ports(containers: Sequence[Tree], path: Path) -> Iterator[FieldE
     """Reject duplicate host ports (same address and protocol)."""
     seen: set[str] = set()
     for position, container in enumerate(containers):
-        for number, port in enumerate(container.get("ports") or ()):
+        for number, port in enumerate(charged(container.get("ports") or (), _UNITS_PER_PORT)):
             host_port = port.get("hostPort")
             if not host_port:
                 continue

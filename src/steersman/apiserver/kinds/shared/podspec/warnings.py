@@ -12,6 +12,7 @@ from steersman.apimachinery import names
 from steersman.apimachinery.field import Path
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.quantity import parse
+from steersman.apimachinery.workmeter import charged
 from steersman.apiserver.kinds.shared.address_warnings import ip_warnings
 from steersman.apiserver.kinds.shared.deprecated_labels import key_warning, label_warning
 from steersman.apiserver.kinds.shared.podspec.path_warnings import path_warnings
@@ -54,6 +55,7 @@ _NULL_SELECTOR: Final = "a null labelSelector results in matching no pod"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
+_UNITS_PER_CONTAINER: Final = 4
 _SPEC: Final = Path("spec")
 _ANNOTATIONS: Final = Path("metadata", "annotations")
 _IN_WHOLE_BYTES: Final = ("memory", "ephemeral-storage")
@@ -110,7 +112,7 @@ def _all_warnings(
     if SECCOMP_POD in pod_annotations and (spec.get("securityContext") or {}).get("seccompProfile") is None:
         yield f"{annotations.key(SECCOMP_POD)}: {_OLD_SECCOMP}"
     containers = list(_containers(spec, path))
-    for container, where in containers:
+    for container, where in charged(containers, _UNITS_PER_CONTAINER):
         if pod_annotations:
             yield from _profile_warnings(container, spec, pod_annotations, annotations, is_template=is_template)
         if container.get("resources") or container.get("env"):
@@ -130,7 +132,7 @@ def _all_warnings(
 def _containers(spec: Tree, path: Path) -> Iterator[tuple[Tree, Path]]:
     """Yield all containers in start order, with their paths."""
     for kind in _KINDS:
-        for position, container in enumerate(spec.get(kind) or ()):
+        for position, container in enumerate(charged(spec.get(kind) or (), _UNITS_PER_CONTAINER)):
             yield container, path.child(kind).index(position)
 
 
