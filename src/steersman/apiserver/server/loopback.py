@@ -41,21 +41,40 @@ class Answer(msgspec.Struct, frozen=True):
         return msgspec.json.decode(self.body)
 
 
-class Exchange:
-    """Request in progress, as context manager. Leaving it early acts like a client that disconnects."""
+class _Call:
+    """One call of the application, and the client's end of its connection."""
 
     def __init__(self, app: Application, scope: MutableMapping[str, Any], body: bytes) -> None:
         self._app = app
         self._scope = scope
         self._to_send: bytes | None = body
+        #: Set when the client has disconnected.
         self._gone = asyncio.Event()
+
+    @property
+    def _name(self) -> str:
+        return f"loopback {self._scope['method']} {self._scope['path']}"
+
+    async def _receive(self) -> Message:
+        if self._to_send is not None:
+            body, self._to_send = self._to_send, None
+            return {"type": "http.request", "body": body, "more_body": False}
+        await self._gone.wait()
+        return {"type": "http.disconnect"}
+
+
+class Exchange(_Call):
+    """Request in progress, as context manager. Leaving it early acts like a client that disconnects."""
+
+    def __init__(self, app: Application, scope: MutableMapping[str, Any], body: bytes) -> None:
+        super().__init__(app, scope, body)
         self._messages: asyncio.Queue[MutableMapping[str, Any] | None] = asyncio.Queue(_PIECES_MAX)
         self._task: asyncio.Task[None] | None = None
         self.code = 0
         self.headers: list[tuple[bytes, bytes]] = []
 
     async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self._run(), name=f"loopback {self._scope['method']} {self._scope['path']}")
+        self._task = asyncio.create_task(self._run(), name=self._name)
         try:
             start = await self._messages.get()
         except asyncio.CancelledError:
@@ -108,12 +127,54 @@ class Exchange:
         if not self._gone.is_set():
             await self._messages.put(message)
 
-    async def _receive(self) -> MutableMapping[str, Any]:
-        if self._to_send is not None:
-            body, self._to_send = self._to_send, None
-            return {"type": "http.request", "body": body, "more_body": False}
-        await self._gone.wait()
-        return {"type": "http.disconnect"}
+
+class _WholeExchange(_Call):
+    """Request whose response is read as a whole. Cancellation of the caller acts like a client that disconnects."""
+
+    def __init__(self, app: Application, scope: MutableMapping[str, Any], body: bytes) -> None:
+        super().__init__(app, scope, body)
+        #: Done when the application has ended; apart from its task, which a cancelled caller must not cancel.
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._messages: list[Message] = []
+        self._is_complete = False
+
+    async def answer(self) -> Answer:
+        """Return the response. Raises ConnectionError if the application aborts it."""
+        task = asyncio.create_task(self._run(), name=self._name)
+        try:
+            await self._ended
+        except asyncio.CancelledError:
+            self._gone.set()
+            if not task.done():
+                await asyncio.wait([task])
+            with suppress(ConnectionError):
+                await task
+            raise
+        try:
+            await task
+        except ConnectionError:
+            if not self._is_complete:
+                raise
+        if not self._messages:
+            raise ConnectionError("the application gave no answer")
+        start, *pieces = self._messages
+        body = b"".join([piece["body"] for piece in pieces if piece.get("body")])
+        return Answer(start["status"], list(start["headers"]), body)
+
+    async def _run(self) -> None:
+        try:
+            await self._app(self._scope, self._receive, self._send)
+        finally:
+            if not self._ended.done():
+                self._ended.set_result(None)
+
+    async def _send(self, message: Message) -> None:
+        if self._gone.is_set():
+            return
+        self._messages.append(message)
+        if message["type"] == "http.response.body" and not message.get("more_body"):
+            self._is_complete = True
+            self._gone.set()
 
 
 class Loopback:
@@ -141,11 +202,20 @@ class Loopback:
         self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Exchange:
         """Start a request for ``target`` (path and query); enter the returned context manager."""
+        return Exchange(self._app, self._scope(method, target, body, headers), body or b"")
+
+    async def request(
+        self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """Send a request and return the complete response."""
+        return await _WholeExchange(self._app, self._scope(method, target, body, headers), body or b"").answer()
+
+    def _scope(self, method: str, target: str, body: bytes | None, headers: Mapping[str, str] | None) -> Message:
         path, _, query = target.partition("?")
         sent = {**self._headers, **(headers or {})}
         if body is not None:
             sent = {"content-type": "application/json", **sent, "content-length": str(len(body))}
-        scope = {
+        return {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
             "http_version": "1.1",
@@ -162,12 +232,3 @@ class Loopback:
             "client": None,
             "server": None,
         }
-        return Exchange(self._app, scope, body or b"")
-
-    async def request(
-        self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
-    ) -> Answer:
-        """Send a request and return the complete response."""
-        async with self.open(method, target, body=body, headers=headers) as exchange:
-            pieces = [piece async for piece in exchange]
-        return Answer(exchange.code, exchange.headers, b"".join(pieces))

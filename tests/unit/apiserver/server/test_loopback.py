@@ -1,5 +1,7 @@
 """In-process client."""
 
+import asyncio
+
 import pytest
 
 from steersman.apiserver.server.loopback import Loopback
@@ -42,3 +44,52 @@ async def test_application_without_response_raises():
 
     with pytest.raises(ConnectionError):
         await Loopback(silent).request("GET", "/")  # type: ignore[arg-type]
+
+
+async def test_request_returns_the_pieces_of_a_response_as_one():
+    async def piecewise(scope, receive, send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"one ", "more_body": True})
+        await send({"type": "http.response.body", "body": b"two"})
+        assert (await receive())["type"] == "http.request"
+        assert (await receive())["type"] == "http.disconnect"
+
+    assert (await Loopback(piecewise).request("GET", "/")).body == b"one two"  # type: ignore[arg-type]
+
+
+async def test_request_raises_the_error_that_ends_a_response_early():
+    async def broken(scope, receive, send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"one", "more_body": True})
+        raise ConnectionResetError("connection reset by peer")
+
+    with pytest.raises(ConnectionResetError, match="reset by peer"):
+        await Loopback(broken).request("GET", "/")  # type: ignore[arg-type]
+
+
+async def test_request_returns_a_response_after_which_the_connection_breaks():
+    async def broken(scope, receive, send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"all"})
+        raise ConnectionResetError("connection reset by peer")
+
+    assert (await Loopback(broken).request("GET", "/")).body == b"all"  # type: ignore[arg-type]
+
+
+async def test_cancelled_request_disconnects_and_waits_for_the_application():
+    echo, sent = Echo(), asyncio.Event()
+
+    async def app(scope, receive, send) -> None:
+        async def notify(message) -> None:
+            await send(message)
+            if message.get("more_body"):
+                sent.set()
+
+        await echo(scope, receive, notify)
+
+    request = asyncio.create_task(Loopback(app).request("GET", "/stream"))  # type: ignore[arg-type]
+    await sent.wait()
+    request.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await request
+    assert echo.gone
