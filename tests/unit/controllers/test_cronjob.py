@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
-from lightkube.models.batch_v1 import CronJob, CronJobStatus, Job
+from lightkube.models.batch_v1 import CronJob, CronJobStatus, Job, JobSpec
+from lightkube.models.meta_v1 import OwnerReference
 
 from steersman.apimachinery.schedules import parse_schedule
 from steersman.client import tree
@@ -15,6 +16,7 @@ from steersman.client.objects import name_of
 from steersman.controllers.cronjob import plan
 from steersman.controllers.cronjob.controller import build
 from steersman.controllers.cronjob.missed import Due, NoOccurrence, find_due
+from steersman.runtime.structs import with_metadata
 
 NOW = datetime(2026, 1, 1, 12, 0, 30, tzinfo=UTC)
 NOON = NOW.replace(second=0)
@@ -63,6 +65,38 @@ def test_due_start_is_the_latest(schedule, since, due):
 def test_due_start_is_none_when_the_schedule_never_occurs():
     with pytest.raises(NoOccurrence):
         find_due(parse_schedule("0 0 31 2 *"), since=NOW, now=NOW)
+
+
+# Which changes of Jobs matter
+
+
+RUNNING = job("j", start=NOON)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "relevant"),
+    [
+        (job("j"), RUNNING, False),
+        (
+            RUNNING,
+            msgspec.structs.replace(RUNNING, spec=msgspec.convert({**JOB["spec"], "suspend": True}, JobSpec)),
+            False,
+        ),
+        (RUNNING, job("j", "Suspended", start=NOON), True),
+        (RUNNING, job("j", "Complete", start=NOON), True),
+        (job("j", "Complete", start=NOON), job("j", "Complete", start=NOON), False),
+        (job("j", "Complete", start=NOON), job("j", "Complete", start=NOON, at=NOW), True),
+        (RUNNING, with_metadata(RUNNING, deletionTimestamp=NOW), True),
+        (RUNNING, with_metadata(RUNNING, labels={"a": "b"}), False),
+        (
+            RUNNING,
+            with_metadata(RUNNING, ownerReferences=[OwnerReference("batch/v1", "CronJob", "cj", "u", controller=True)]),
+            True,
+        ),
+    ],
+)
+def test_change_of_a_job_is_relevant_by_its_owners_end_and_deletion(old, new, relevant):
+    assert plan.is_relevant(old, new) == relevant
 
 
 # What to start

@@ -34,19 +34,33 @@ def test_seconds_to_deletion(obj, seconds):
     assert seconds_to_deletion(obj, now=NOW) == seconds
 
 
-async def test_finished_job_is_deleted_after_its_ttl(cluster, pod_spec, clock):
-    controller = await cluster.start(build)
+async def make_finished(cluster, clock, pod_spec, name, **spec):
     template = {"spec": {**pod_spec, "restartPolicy": "Never"}}
-    await cluster.make(
-        "batch/v1", "Job", "j", namespace="default", spec={"template": template, "ttlSecondsAfterFinished": 60}
-    )
     now = clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     conditions = [
         {"type": type_, "status": "True", "lastTransitionTime": now} for type_ in ("SuccessCriteriaMet", "Complete")
     ]
-    created = await cluster.find("batch/v1", "Job", "j", namespace="default")
     status = {"conditions": conditions, "startTime": now, "completionTime": now, "succeeded": 1}
-    await cluster.client.update_status({**created, "status": status})
+    await cluster.make("batch/v1", "Job", name, namespace="default", spec={"template": template, **spec}, status=status)
+
+
+async def test_only_finished_jobs_with_a_ttl_are_queued(cluster, pod_spec, clock, monkeypatch):
+    controller = await cluster.start(build)
+    queued = set()
+
+    def add(key, *, priority):
+        queued.add(key)
+
+    monkeypatch.setattr(controller.queue, "add", add)
+    await make_finished(cluster, clock, pod_spec, "a")
+    await make_finished(cluster, clock, pod_spec, "b", ttlSecondsAfterFinished=60)
+    await cluster.until(lambda: queued)
+    assert queued == {"default/b"}
+
+
+async def test_finished_job_is_deleted_after_its_ttl(cluster, pod_spec, clock):
+    controller = await cluster.start(build)
+    await make_finished(cluster, clock, pod_spec, "j", ttlSecondsAfterFinished=60)
     await clock.advance(50)
     assert "deletionTimestamp" not in (await cluster.find("batch/v1", "Job", "j", namespace="default"))["metadata"]
     await cluster.eventually(

@@ -49,7 +49,7 @@ class CronJobController(ManagedController):
         super().__init__(context, workers=context.options.concurrent_cron_job_syncs)
         self.crons: Final[Informer[CronJob]] = self.informer(CronJob)
         self.crons.add_callback(self._cron_changed)
-        self.jobs: Final[Informer[Job]] = self.watch(Job, keys=self._crons_of)
+        self.jobs: Final[Informer[Job]] = self.watch(Job, keys=self._crons_of, when=_is_relevant)
         index_dependents(self.jobs)
         self._skew: Final = Histogram(
             "cronjob_controller_job_creation_skew_duration_seconds",
@@ -171,6 +171,10 @@ class CronJobController(ManagedController):
             return None
         seconds = (wake - self.clock.now()).total_seconds()
         return Result(requeue_after_seconds=min(max(seconds, SLEEP_SECONDS_MIN), SLEEP_SECONDS_MAX))
+
+
+def _is_relevant(change: Change[Job]) -> bool:
+    return not isinstance(change, Updated) or plan.is_relevant(change.old, change.new)
 
 
 class _CouldNotReplace(Exception):  # noqa: N818 — named by the condition

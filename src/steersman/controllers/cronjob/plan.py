@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from lightkube.models.batch_v1 import CronJobStatus, Job
@@ -13,7 +14,15 @@ from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.schedules import Schedule, ScheduleError, load_zone, parse_schedule
 from steersman.apimachinery.timestamps import format_time
-from steersman.client.objects import annotations_of, labels_of, name_of, namespace_of, resource_version_of, uid_of
+from steersman.client.objects import (
+    annotations_of,
+    labels_of,
+    metadata_field,
+    name_of,
+    namespace_of,
+    resource_version_of,
+    uid_of,
+)
 from steersman.controllers.cronjob.missed import NoOccurrence, find_due
 from steersman.runtime.conditions import find_condition, is_condition_true
 from steersman.runtime.finalizers import is_being_deleted
@@ -26,6 +35,8 @@ if TYPE_CHECKING:
     from lightkube.models.batch_v1 import CronJob, CronJobSpec
 
 SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+#: With a cache: a CronJob is reconciled several times for each of its Jobs.
+_parse_schedule: Final = lru_cache(maxsize=1024)(parse_schedule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +70,13 @@ def ended_as(job: Job) -> str:
 
 def superfluous(cron: CronJob, jobs: Iterable[Job]) -> list[Job]:
     """Return finished Jobs beyond the history limits, by start time."""
-    ended = sorted((job for job in jobs if ended_as(job)), key=_began)
+    ended = sorted(((how, job) for job in jobs if (how := ended_as(job))), key=lambda entry: _began(entry[1]))
     surplus: list[Job] = []
-    for how, limit in (
+    for type_, limit in (
         ("Complete", spec_of(cron).successfulJobsHistoryLimit),
         ("Failed", spec_of(cron).failedJobsHistoryLimit),
     ):
-        alike = [job for job in ended if ended_as(job) == how]
+        alike = [job for how, job in ended if how == type_]
         if limit is not None:
             surplus += alike[: max(0, len(alike) - limit)]
     return surplus
@@ -117,13 +128,13 @@ def take_in(status: CronJobStatus, jobs: Sequence[Job]) -> tuple[CronJobStatus, 
         elif not how and uid_of(job) not in active:
             message = f"Saw a job that the controller did not create or forgot: {name_of(job)}"
             events.append(Event("Warning", "UnexpectedJob", message))
-        status = _with_success(status, job)
+        if how == "Complete":
+            status = _with_success(status, job)
     return status, events
 
 
 def _with_success(status: CronJobStatus, job: Job) -> CronJobStatus:
-    if ended_as(job) != "Complete" or job.status is None:
-        return status
+    assert job.status is not None  # it has a condition
     at = job.status.completionTime
     if at is None:
         complete = find_condition(job.status.conditions, "Complete")
@@ -131,6 +142,17 @@ def _with_success(status: CronJobStatus, job: Job) -> CronJobStatus:
     if at is None or (status.lastSuccessfulTime is not None and at <= status.lastSuccessfulTime):
         return status
     return replaced(status, lastSuccessfulTime=at)
+
+
+def is_relevant(old: Job, new: Job) -> bool:
+    """Report whether a change of a Job can have an effect on its CronJob: one of its owners, its end or its deletion."""
+    return is_being_deleted(old) != is_being_deleted(new) or _relevant_parts(old) != _relevant_parts(new)
+
+
+def _relevant_parts(job: Job) -> tuple[object, ...]:
+    status = job.status
+    end = (status.conditions, status.startTime, status.completionTime) if status and status.conditions else None
+    return metadata_field(job, "ownerReferences"), end
 
 
 # Schedule
@@ -195,7 +217,7 @@ def _timezone_events(cron: CronJob) -> tuple[Event, ...]:
 
 
 def _schedule(cron: CronJob, zone: tzinfo) -> Schedule:
-    return parse_schedule(spec_of(cron).schedule, zone=zone)
+    return _parse_schedule(spec_of(cron).schedule, zone=zone)
 
 
 def has_same_schedule(cron: CronJob, other: CronJob) -> bool:

@@ -11,10 +11,11 @@ from steersman.client.changes import Deleted
 from steersman.client.errors import Conflict, NotFound
 from steersman.client.objects import resource_version_of, split_key, uid_of
 from steersman.controllers.shared.base import ManagedController
-from steersman.controllers.ttlafterfinished.plan import seconds_to_deletion
+from steersman.controllers.ttlafterfinished.plan import expires_at, seconds_to_deletion
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
+    from steersman.client.changes import Change
     from steersman.controllers.context import ControllerContext
 
 #: Seconds, as upstream's ``ExponentialBuckets(0.1, 2, 14)``.
@@ -29,7 +30,7 @@ class TTLAfterFinishedController(ManagedController):
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_ttl_after_finished_syncs)
-        self._jobs = self.watch(Job, when=lambda change: not isinstance(change, Deleted))
+        self._jobs = self.watch(Job, when=_expires)
         self._latency = Histogram(
             "ttl_after_finished_controller_job_deletion_duration_seconds",
             "Seconds from when a Job could be deleted to its deletion",
@@ -61,6 +62,11 @@ class TTLAfterFinishedController(ManagedController):
         except NotFound:
             pass
         return None
+
+
+def _expires(change: Change[Job]) -> bool:
+    """Report whether the Job has a time of deletion. Upstream: ``needsCleanup``."""
+    return not isinstance(change, Deleted) and expires_at(change.new) is not None
 
 
 def build(context: ControllerContext) -> TTLAfterFinishedController:

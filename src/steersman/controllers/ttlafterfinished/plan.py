@@ -11,16 +11,20 @@ if TYPE_CHECKING:
     from lightkube.models.batch_v1 import Job
 
 
-def seconds_to_deletion(job: Job, *, now: datetime) -> float | None:
-    """Return the seconds until deletion, 0 or less: now. None: not finished, no TTL, or being deleted."""
+def expires_at(job: Job) -> datetime | None:
+    """Return the time of deletion; None: not finished, no TTL, or being deleted."""
     if job.spec is None or job.spec.ttlSecondsAfterFinished is None:
         return None
     if metadata_field(job, "deletionTimestamp") is not None:
         return None
     finished = finished_at(job)
-    if finished is None:
-        return None
-    return (finished + timedelta(seconds=job.spec.ttlSecondsAfterFinished) - now).total_seconds()
+    return None if finished is None else finished + timedelta(seconds=job.spec.ttlSecondsAfterFinished)
+
+
+def seconds_to_deletion(job: Job, *, now: datetime) -> float | None:
+    """Return the seconds until deletion, 0 or less: now. None as for ``expires_at``."""
+    expires = expires_at(job)
+    return None if expires is None else (expires - now).total_seconds()
 
 
 def finished_at(job: Job) -> datetime | None:
