@@ -7,13 +7,9 @@ from typing import Any
 
 def metadata_field(obj: Any, name: str) -> Any:
     """Return a field of the object's metadata; None without the field or metadata."""
-    if isinstance(obj, dict):
-        metadata = obj.get("metadata")
-        return metadata.get(name) if isinstance(metadata, dict) else None
-    metadata = getattr(obj, "metadata", None)
-    if isinstance(metadata, dict):  # a caller's struct may declare metadata as a dict
-        return metadata.get(name)
-    return getattr(metadata, name, None)
+    metadata = obj.get("metadata") if isinstance(obj, dict) else getattr(obj, "metadata", None)
+    # A caller's struct may declare metadata as a dict.
+    return metadata.get(name) if isinstance(metadata, dict) else getattr(metadata, name, None)
 
 
 def name_of(obj: Any) -> str:
@@ -48,7 +44,11 @@ def annotations_of(obj: Any) -> dict[str, str]:
 
 def key_of(obj: Any) -> str:
     """Return ``namespace/name``, or ``name`` of a cluster-scoped object. Upstream: ``MetaNamespaceKeyFunc``."""
-    namespace, name = namespace_of(obj), name_of(obj)
+    metadata = obj.get("metadata") if isinstance(obj, dict) else getattr(obj, "metadata", None)
+    if isinstance(metadata, dict):
+        namespace, name = metadata.get("namespace"), metadata.get("name") or ""
+    else:
+        namespace, name = getattr(metadata, "namespace", None), getattr(metadata, "name", None) or ""
     return f"{namespace}/{name}" if namespace else name
 
 

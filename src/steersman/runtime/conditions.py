@@ -19,7 +19,8 @@ C = TypeVar("C")
 def find_condition(conditions: Sequence[C] | None, type_: str) -> C | None:
     """Return the condition of a type; None if it is absent."""
     for condition in conditions or ():
-        if field(condition, "type") == type_:
+        own_type = condition.get("type") if isinstance(condition, dict) else getattr(condition, "type", None)
+        if own_type == type_:
             return condition
     return None
 

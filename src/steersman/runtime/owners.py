@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from steersman.client.objects import metadata_field, name_of, uid_of
 from steersman.runtime.structs import field
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(msgspec.Struct, frozen=True):
     """Owner reference."""
 
     api_version: str
@@ -48,24 +48,35 @@ class Owner:
 
 def owners_of(obj: Any) -> list[Owner]:
     """Return all owner references, in order."""
-    return [
-        Owner(
-            api_version=field(reference, "apiVersion") or "",
-            kind=field(reference, "kind") or "",
-            name=field(reference, "name") or "",
-            uid=field(reference, "uid") or "",
-            controller=field(reference, "controller") or False,
-            block_owner_deletion=field(reference, "blockOwnerDeletion") or False,
+    return [_owner(reference) for reference in metadata_field(obj, "ownerReferences") or ()]
+
+
+def _owner(reference: Any) -> Owner:
+    if isinstance(reference, dict):
+        get = reference.get
+        return Owner(
+            get("apiVersion") or "",
+            get("kind") or "",
+            get("name") or "",
+            get("uid") or "",
+            controller=get("controller") or False,
+            block_owner_deletion=get("blockOwnerDeletion") or False,
         )
-        for reference in metadata_field(obj, "ownerReferences") or ()
-    ]
+    return Owner(
+        reference.apiVersion or "",
+        reference.kind or "",
+        reference.name or "",
+        reference.uid or "",
+        controller=reference.controller or False,
+        block_owner_deletion=reference.blockOwnerDeletion or False,
+    )
 
 
 def controller_of(obj: Any) -> Owner | None:
     """Return the controller reference of ``obj``; None for an orphan. Upstream: ``metav1.GetControllerOf``."""
     for reference in metadata_field(obj, "ownerReferences") or ():
         if field(reference, "controller"):
-            return owners_of({"metadata": {"ownerReferences": [reference]}})[0]
+            return _owner(reference)
     return None
 
 

@@ -164,14 +164,10 @@ class ReconcileLog:
             ACTIONS.reset(token)
         if recorder is not None:
             recorder.finished(self._queue.name, str(key), cause, attempt, str(actions))
-        log_fields(
-            self._log,
-            V2,
-            "Finished syncing",
-            {"controller": self._queue.name, "key": str(key), "cause": cause, "actions": str(actions)}
-            | _follow_up(attempt)
-            | {"duration": format_duration(attempt.duration_seconds)},
-        )
+        if self._log.isEnabledFor(V2):
+            fields = {"controller": self._queue.name, "key": str(key), "cause": cause, "actions": str(actions)}
+            duration = {"duration": format_duration(attempt.duration_seconds)}
+            log_fields(self._log, V2, "Finished syncing", fields | _follow_up(attempt) | duration)
 
 
 def make_queue(

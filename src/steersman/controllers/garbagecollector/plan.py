@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
 
 from steersman.client.objects import metadata_field, namespace_of, resource_version_of, uid_of
 from steersman.controllers.garbagecollector.graph import FOREGROUND, ORPHAN, Identity, Seen
@@ -92,7 +94,7 @@ def unblock_patch(obj: Any, *, strategic: bool) -> Tree:
     if strategic:
         references = [{"uid": owner.uid, "blockOwnerDeletion": False} for owner in owners]
         return {"metadata": {"uid": uid_of(obj), "ownerReferences": references}}
-    trees = [replace(owner, block_owner_deletion=False).tree() for owner in owners_of(obj)]
+    trees = [msgspec.structs.replace(owner, block_owner_deletion=False).tree() for owner in owners_of(obj)]
     return _versioned(obj, {"ownerReferences": trees})
 
 
