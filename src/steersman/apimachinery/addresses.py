@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.text_cache import text_cache
 
 if TYPE_CHECKING:
     from steersman.apimachinery.names import Faults
@@ -17,6 +18,7 @@ IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 _LEADING_ZEROS: Final = re.compile(r"(?:(?<=\.)|(?<=:)|^)0+(?=[0-9]+(?:\.|$))")
 
 
+@text_cache(4096, length_max=64)
 def parse_ip(text: str) -> IPAddress | None:
     """Parse an address; leading zeros in IPv4 octets are accepted, as in old objects. Return ``None`` if invalid."""
     try:
@@ -34,6 +36,7 @@ def parse_cidr(text: str) -> IPNetwork | None:
     return ipaddress.ip_network(f"{ip}/{int(length)}", strict=False)
 
 
+@text_cache(4096, length_max=64)
 def _is_strict(text: str) -> bool:
     try:
         ipaddress.ip_address(text)

@@ -32,6 +32,11 @@ def has_condition(status: Tree | None, type_: str) -> bool:
     return any(c.get("type") == type_ and c.get("status") == "True" for c in conditions)
 
 
+def true_conditions(status: Tree) -> set[str]:
+    """Return the types of the conditions with status ``True``."""
+    return {c.get("type", "") for c in status.get("conditions") or () if c.get("status") == "True"}
+
+
 def validate_conditions(conditions: Sequence[Tree] | None, path: Path) -> Iterator[FieldError]:
     """Validate a list of conditions with unique types."""
     seen: set[str] = set()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery import field
 from steersman.apimachinery.timestamps import parse_time
 from steersman.apiserver.kinds.batch.job.indexes import IndexesError, count_indexes, first_overlap
-from steersman.apiserver.kinds.shared.conditions import has_condition
+from steersman.apiserver.kinds.shared.conditions import true_conditions
 from steersman.apiserver.kinds.shared.counts import check_none_negative
 from steersman.apiserver.kinds.shared.go_form import go_form
 
@@ -32,12 +32,14 @@ class _Change:
         self.spec: Tree = obj["spec"]
         self.status: Tree = obj.get("status") or {}
         self.before: Tree = old.get("status") or {}
+        self._true = true_conditions(self.status)
+        self._true_before = true_conditions(self.before)
 
     def has(self, type_: str) -> bool:
-        return has_condition(self.status, type_)
+        return type_ in self._true
 
     def had(self, type_: str) -> bool:
-        return has_condition(self.before, type_)
+        return type_ in self._true_before
 
     def turned(self, type_: str) -> bool:
         return self.has(type_) != self.had(type_)
