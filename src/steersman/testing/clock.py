@@ -87,7 +87,7 @@ class VirtualClock(FakeClock):
         self._running: asyncio.Task[None] | None = None
         #: Held by what moves time, so that two callers do not move it at once.
         self._moving = asyncio.Lock()
-        #: Clock of periodic signs of life, and clock of what waits for them.
+        #: Clock of periodic signs of life, and clock of what waits for them or need not happen in a quiet stretch.
         self.heartbeats: Final = ActiveClock(self, fires_after_skip=True)
         self.monitors: Final = ActiveClock(self, fires_after_skip=False)
         #: Sum of the stretches that were skipped.

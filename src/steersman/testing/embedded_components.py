@@ -92,8 +92,8 @@ async def make_components(
         )
     if controllers is None or controllers:
         clock.quiet_stretch_seconds = _quiet_stretch_seconds(options)
-        # Its polls of discovery need not interrupt a quiet stretch; controllers share the one of their informer factory.
-        metadata_watch = shared(identities.root(), manager.context.informers, clock=clock.heartbeats)
+        # A quiet stretch has no polls of discovery; controllers share the instance of their informer factory.
+        metadata_watch = shared(identities.root(), manager.context.informers, clock=clock.monitors)
         served = await ask(identities.root())
         add_controllers(manager, options, identities, served, clocks={_NODE_LIFECYCLE: clock.monitors})
     return Components(manager, simulated, metadata_watch)
