@@ -26,6 +26,7 @@ class Supervisor:
         #: Running tasks in start order; done tasks are removed.
         self._tasks: dict[asyncio.Task[Any], None] = {}
         self._closing = False
+        self._cancelled = False
 
     @property
     def names(self) -> list[str]:
@@ -42,13 +43,31 @@ class Supervisor:
         task.add_done_callback(self._done)
         return task
 
-    async def close(self) -> None:
-        """Cancel all tasks, youngest first as they may depend on older ones, and await each. Idempotent."""
+    def cancel(self) -> None:
+        """Cancel all tasks at once, for owners whose tasks do not depend on each other; ``close`` awaits them. Idempotent."""
         self._closing = True
-        current = asyncio.current_task()
-        for task in reversed([task for task in self._tasks if task is not current]):
+        if self._cancelled:
+            return
+        self._cancelled = True
+        for task in self._others():
             task.cancel()
-            await asyncio.wait([task])
+
+    async def close(self) -> None:
+        """Cancel all tasks, youngest first as they may depend on older ones, and await each. Idempotent.
+
+        After ``cancel`` it only awaits them: another cancellation would interrupt their ends.
+        """
+        self._closing = True
+        for task in self._others():
+            if not self._cancelled:
+                task.cancel()
+            if not task.done():
+                await asyncio.wait([task])
+
+    def _others(self) -> list[asyncio.Task[Any]]:
+        """Return the tasks beside the current one, youngest first."""
+        current = asyncio.current_task()
+        return [task for task in reversed(self._tasks) if task is not current]
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.pop(task, None)

@@ -97,6 +97,10 @@ class Informer(Generic[T]):
         if self._resync_seconds:
             self._supervisor.start("resync", self._resync(self._resync_seconds))
 
+    def cancel(self) -> None:
+        """Begin to stop; ``close`` waits for the end. Idempotent."""
+        self._supervisor.cancel()
+
     async def close(self) -> None:
         """Stop the informer; the cache stays readable. Idempotent.
 

@@ -82,3 +82,24 @@ async def test_close_may_be_called_by_a_supervised_task():
     supervisor = Supervisor("store")
     await supervisor.start("end", supervisor.close())
     assert supervisor.names == []
+
+
+async def test_close_after_cancel_does_not_interrupt_the_end_of_a_task():
+    may_end, ended = asyncio.Event(), []
+
+    async def work():
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            await may_end.wait()
+            ended.append("work")
+
+    supervisor = Supervisor("store")
+    task = supervisor.start("work", work())
+    await asyncio.wait([task], timeout=0)
+    supervisor.cancel()
+    closing = asyncio.create_task(supervisor.close())
+    await asyncio.wait([closing], timeout=0)
+    may_end.set()
+    await closing
+    assert ended == ["work"]
