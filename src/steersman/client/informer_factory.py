@@ -100,6 +100,17 @@ class InformerFactory:
         """Informers in order of creation."""
         return [informer for informer, _ in self._informers.values()]
 
+    def of_whole_objects(self) -> dict[tuple[str, str], Informer[Any]]:
+        """Return the informers that hold all objects of a resource, unchanged by a ``transform`` of their own.
+
+        By API version and group resource; one of several for the same resource.
+        """
+        return {
+            (resource.info.api_version, resource.info.group_resource): informer
+            for (resource, *selection), (informer, transform) in self._informers.items()
+            if not (resource.accept_as or any(selection)) and transform is self._transform
+        }
+
     def start(self) -> None:
         """Start every informer that is not started yet. Call again after creating more."""
         for informer in self.informers:
@@ -125,6 +136,8 @@ class InformerFactory:
     async def close(self) -> None:
         """Stop all informers. Idempotent. Raises ``CacheMutated`` after all have stopped, with ``detect_mutations``."""
         mutated: list[CacheMutated] = []
+        for informer in self.informers:
+            informer.cancel()  # all at once, as each takes several passes of the loop to end
         for informer in reversed(self.informers):
             try:
                 await informer.close()

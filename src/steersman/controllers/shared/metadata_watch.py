@@ -1,6 +1,7 @@
-"""Metadata informers of every served resource, added and removed as discovery changes.
+"""Informers of the metadata of every served resource, added and removed as discovery changes.
 
-For controllers of objects of any kind: garbage collection, namespaces, quota. Discovery is read again when a
+A resource that has an informer of whole objects already needs no second watch; the others have informers of metadata only.
+Upstream: ``controller-manager/pkg/informerfactory``. For controllers of objects of any kind: garbage collection, namespaces, quota. Discovery is read again when a
 CustomResourceDefinition or APIService changes, and rarely by polling, for aggregated servers whose resources change.
 """
 
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.client.informer import Informer
     from steersman.client.informer_factory import InformerFactory
-    from steersman.controllers.shared.object_part import ObjectPart
+    from steersman.client.listeners import Callback
 
-    Listener = Callable[[ResourceType[Any], Change[ObjectPart]], None]
+    Listener = Callable[[ResourceType[Any], Change[Any]], None]
 
 _log: Final = logging.getLogger(__name__)
 
@@ -69,7 +70,9 @@ class MetadataWatch:
         #: Tasks that wait for the initial list, by group resource.
         self._awaiting: dict[str, asyncio.Task[None]] = {}
         #: By group resource.
-        self._informers: dict[str, Informer[ObjectPart]] = {}
+        self._informers: dict[str, Informer[Any]] = {}
+        #: Callbacks of the listeners, by group resource.
+        self._callbacks: dict[str, list[Callback[Any]]] = {}
         self._watched: dict[str, ResourceType[Any]] = {}
         self.served = ServedResources({}, {}, {})
         for api_version, kind in _DEFINITIONS:
@@ -77,8 +80,8 @@ class MetadataWatch:
             informer.add_callback(lambda _: self._changed.set())
 
     @property
-    def informers(self) -> dict[str, Informer[ObjectPart]]:
-        """Return the informers by group resource; read-only."""
+    def informers(self) -> dict[str, Informer[Any]]:
+        """Return the informers by group resource, of whole objects or of ``ObjectPart``; read-only."""
         return self._informers
 
     @property
@@ -89,8 +92,8 @@ class MetadataWatch:
     def listen(self, listener: Listener) -> None:
         """Call ``listener`` for each change of each object, and now for all known ones. It must not block."""
         self._listeners.append(listener)
-        for name, informer in self._informers.items():
-            self._connect(informer, self._watched[name], listener)
+        for name in self._informers:
+            self._connect(name, listener)
 
     def listen_synced(self, listener: Callable[[str], None]) -> None:
         """Call ``listener`` for each resource whose informer syncs from now on. It must not block."""
@@ -126,33 +129,43 @@ class MetadataWatch:
             is_removed = name not in monitored and info.group not in broken
             if is_removed or (name in monitored and monitored[name].info.api_version != info.api_version):
                 _log.debug("%s is not served any more", name)
-                del self._informers[name], self._watched[name]
-                if name in self._awaiting:
-                    self._awaiting.pop(name).cancel()
-                await self._factory.discard(informer)
+                await self._remove(name, informer)
+        whole = self._factory.of_whole_objects()
         for name, resource_type in monitored.items():
             if name not in self._informers:
-                self._add(name, resource_type)
+                self._add(name, resource_type, whole.get((resource_type.info.api_version, name)))
         self._first.set()
         return served
 
-    def _add(self, name: str, resource_type: ResourceType[Any]) -> None:
-        informer = self._factory.informer(object_part(resource_type))
-        self._informers[name], self._watched[name] = informer, resource_type
+    def _add(self, name: str, resource_type: ResourceType[Any], whole: Informer[Any] | None) -> None:
+        """Follow a resource, by its informer of whole objects if there is one."""
+        informer = self._factory.informer(object_part(resource_type)) if whole is None else whole
+        self._informers[name], self._watched[name], self._callbacks[name] = informer, resource_type, []
         for listener in self._listeners:
-            self._connect(informer, resource_type, listener)
+            self._connect(name, listener)
         informer.start()
         if self._synced_listeners and self._supervisor is not None:
             self._awaiting[name] = self._supervisor.start(f"first list of {name}", self._notify_synced(name, informer))
 
-    async def _notify_synced(self, name: str, informer: Informer[ObjectPart]) -> None:
+    async def _remove(self, name: str, informer: Informer[Any]) -> None:
+        del self._informers[name], self._watched[name]
+        for callback in self._callbacks.pop(name):
+            informer.remove(callback)
+        if name in self._awaiting:
+            self._awaiting.pop(name).cancel()
+        if informer not in self._factory.of_whole_objects().values():  # other controllers use it
+            await self._factory.discard(informer)
+
+    async def _notify_synced(self, name: str, informer: Informer[Any]) -> None:
         await informer.wait_synced()
         del self._awaiting[name]
         for listener in self._synced_listeners:
             listener(name)
 
-    def _connect(self, informer: Informer[ObjectPart], resource_type: ResourceType[Any], listener: Listener) -> None:
-        informer.add_callback(lambda change: listener(resource_type, change))
+    def _connect(self, name: str, listener: Listener) -> None:
+        resource_type = self._watched[name]
+        callback = self._informers[name].add_callback(lambda change: listener(resource_type, change))
+        self._callbacks[name].append(callback)
 
     async def _follow(self) -> None:
         wait: float = 0.0

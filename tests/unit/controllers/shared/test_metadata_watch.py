@@ -1,5 +1,7 @@
 import asyncio
 
+from lightkube.models.core_v1 import Namespace, Secret
+
 from steersman.client import tree
 from steersman.client.changes import Added
 from steersman.client.informer_factory import InformerFactory
@@ -101,3 +103,18 @@ async def test_unused_watch_is_not_kept(client, clock, until):
         assert not hasattr(response.metadata, "managedFields")
         stop.set()
         await running
+
+
+async def test_resource_with_an_informer_of_whole_objects_has_no_second_one(client, clock, until):
+    async with InformerFactory(client) as informers:
+        whole, selected = informers.informer(Namespace), informers.informer(Secret, label_selector="a=b")
+        watch = shared(client, informers, clock=clock)
+        informers.start()
+        names = set()
+        watch.listen(lambda resource, change: names.add((resource.info.group_resource, name_of(change.latest))))
+        async with watch.running():
+            await until(lambda: watch.is_synced)
+            assert watch.informers["namespaces"] is whole
+            assert watch.informers["secrets"] is not selected
+            assert [informer.name for informer in informers.informers].count("namespaces") == 1
+            assert ("namespaces", "kube-system") in names
