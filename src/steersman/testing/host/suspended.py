@@ -70,11 +70,16 @@ class SuspendedCluster:
         self._is_timeless: Final = options.clock == "virtual"
         try:
             #: What the start logged.
-            self.log: Final = _output_of(lambda: self._loop.run_until_complete(self.cluster.start()))
+            self.log: Final = _output_of(lambda: self._loop.run_until_complete(self._start()))
         except BaseException:
             self._close_loop()
             raise
         self._end_threads()
+
+    async def _start(self) -> None:
+        """Start the cluster, with the first rounds of its loops, which each child would do otherwise."""
+        await self.cluster.start()
+        await self.cluster.embedded.settle()
 
     @property
     def is_fresh(self) -> bool:
