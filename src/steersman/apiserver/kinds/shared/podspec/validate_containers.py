@@ -213,7 +213,7 @@ def _validate_ports(ports: Sequence[Tree], path: Path) -> Iterator[FieldError]:
 def _check_host_ports(containers: Sequence[Tree], path: Path) -> Iterator[FieldError]:
     """Reject duplicate host ports (same address and protocol)."""
     seen: set[str] = set()
-    for position, container in enumerate(containers):
+    for position, container in enumerate(charged(containers, _UNITS_PER_PORT)):
         for number, port in enumerate(charged(container.get("ports") or (), _UNITS_PER_PORT)):
             host_port = port.get("hostPort")
             if not host_port:
