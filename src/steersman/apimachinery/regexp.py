@@ -36,8 +36,6 @@ _COMPILED_BYTES: Final = 32 << 20
 _PROGRAM_BYTES: Final = 4096
 _BYTES_PER_INSTRUCTION: Final = 32
 
-_UNANCHORED: Final = re2._Anchor.UNANCHORED
-
 _PREFIX: Final = "error parsing regexp: "
 #: RE2's texts as ``regexp/syntax`` has them; the part behind the colon is the same in both.
 _GO_TEXTS: Final = {
@@ -79,11 +77,10 @@ class RegexpCostError(Exception):
 class Regexp:
     """Compiled expression; immutable, and safe to share between threads."""
 
-    __slots__ = ("_match", "size")
+    __slots__ = ("_program", "size")
 
     def __init__(self, program: Any) -> None:
-        #: RE2's search; ``program.search`` would wrap it into a generator and a match object.
-        self._match: Final = program._regexp.Match
+        self._program: Final = program
         #: Number of instructions of the program.
         self.size: Final[int] = program.programsize
 
@@ -130,8 +127,11 @@ class Regexp:
         if steps > STEPS_MAX:
             raise RegexpCostError
         spend(1 + steps // _STEPS_PER_UNIT)
-        span: tuple[int, int] = self._match(_UNANCHORED, data, position, len(data))[0]
-        return None if span[0] < 0 else span
+        match = self._program.search(data, position)
+        if match is None:
+            return None
+        start, end = match.span()
+        return start, end
 
 
 #: Programs by their pattern.
