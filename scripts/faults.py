@@ -5,7 +5,7 @@
 Each campaign rolls out a Deployment of 50 replicas and a StatefulSet, runs a Job and deletes a Deployment, while 3 % of the
 requests get 429, 4 % 500, 3 % 409, others are reset, delayed or duplicated, answers are lost and watches cut. It ends with
 exit code 1 at the first campaign that does not converge within 30 seconds after the faults have stopped or, where no
-answers were lost, that violates the limits of the rollout. ``--virtual`` plays on a virtual clock, in one process and
+answers were lost, that violates the limits of the rollout. ``scripts/histories.py faults`` plays campaigns on a virtual clock,
 without TCP: such a campaign is repeated exactly by its seed.
 """
 
@@ -21,14 +21,13 @@ from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.conformance.faults import harness, over_tcp
+from tests.conformance.faults import over_tcp
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1, help="of the first campaign; the next ones follow")
     parser.add_argument("--minutes", type=float, default=30.0, help="no campaign starts after this time")
-    parser.add_argument("--virtual", action="store_true", help="play on a virtual clock")
     arguments = parser.parse_args()
     logging.disable(logging.ERROR)
     end = time.monotonic() + arguments.minutes * 60
@@ -36,7 +35,7 @@ def main() -> int:
     while seed == arguments.seed or time.monotonic() < end:
         for ambiguous in (False, True):
             try:
-                result = asyncio.run(_play(seed, ambiguous=ambiguous, virtual=arguments.virtual))
+                result = asyncio.run(_play(seed, ambiguous=ambiguous))
             except AssertionError as wrong:
                 print(f"seed {seed}, ambiguous {ambiguous}: {wrong}", file=sys.stderr)
                 return 1
@@ -45,9 +44,7 @@ def main() -> int:
     return 0
 
 
-async def _play(seed: int, *, ambiguous: bool, virtual: bool) -> dict[str, float]:
-    if virtual:
-        return await harness.play(seed, ambiguous=ambiguous)
+async def _play(seed: int, *, ambiguous: bool) -> dict[str, float]:
     with TemporaryDirectory() as folder:
         return await over_tcp.play(seed, Path(folder), ambiguous=ambiguous)
 

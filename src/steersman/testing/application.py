@@ -16,19 +16,22 @@ from steersman.apiserver.filters.request_info import parse, refine
 from steersman.asynckit.clock import RealClock
 from steersman.nodes.registration import LEASE_NAMESPACE
 from steersman.testing.faults import COMPONENTS, REASONS, FaultSet
+from steersman.testing.links import LINK_KEY
 from steersman.testing.reconciles import CURRENT_RECONCILE
 from steersman.testing.stale_reads import LateWatch, RevisionTimes, earlier_response, exact_query
 from steersman.testing.trace import RequestRecord, RequestTrace, resource_text
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
+    from collections.abc import Awaitable, Callable, Iterable, MutableMapping
     from random import Random
 
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.http import Filter, Handler, Request, Response
     from steersman.apiserver.request import RequestInfo
     from steersman.asynckit.clock import Clock
+    from steersman.testing.fault_plan import WatchFault
     from steersman.testing.faults import Fault
+    from steersman.testing.links import Link
     from steersman.testing.stale_reads import LaggingRead
 
     Message = MutableMapping[str, Any]
@@ -40,7 +43,6 @@ if TYPE_CHECKING:
 _SCOPE_KEY: Final = "steersman.testing.request"
 #: Record of the request that is served in this context.
 CURRENT_REQUEST: Final[ContextVar[RequestRecord | None]] = ContextVar("current request", default=None)
-_SIMULATED_KEY: Final = "steersman.testing.simulated"
 #: ASGI extension with which the server writes the events of a watch from outside its task.
 _PUSH: Final = "steersman.push"
 _REAL: Final = RealClock()
@@ -75,7 +77,7 @@ class OpenRequest:
         "is_held",
         "is_json_stream",
         "is_long_running",
-        "is_simulated",
+        "link",
         "record",
         "send",
         "stale_read",
@@ -94,8 +96,8 @@ class OpenRequest:
         self.is_long_running: Final = is_long_running(info)
         #: True once the headers of a streamed response in JSON were sent.
         self.is_json_stream = False
-        #: True if it came through ``ClusterApplication.simulated``.
-        self.is_simulated = False
+        #: Connection of the component or controller that sent it; None: it came from the test or from outside.
+        self.link: Link | None = None
         #: True while a fault or the latency of the network delays it: it waits for the time of the cluster's clock.
         self.is_held = False
         #: Set for a GET or LIST that a lagging watch cache serves.
@@ -118,8 +120,8 @@ class Injector(Protocol):
     def select(self, info: RequestInfo, user_agent: str) -> Fault | None:
         """Return the fault of a request; None: it is served."""
 
-    def cuts(self, info: RequestInfo, user_agent: str) -> bool:
-        """Report whether the connection of a watch breaks before its next piece."""
+    def watch_fault(self, info: RequestInfo, user_agent: str) -> WatchFault | None:
+        """Return the fault of the next piece of a watch; None: it arrives."""
 
 
 class ClusterApplication:
@@ -173,11 +175,6 @@ class ClusterApplication:
         for request in self.open_requests:
             request.abort()
 
-    async def simulated(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Serve one request of a component: with ``latency`` and the faults of ``injector``."""
-        scope[_SIMULATED_KEY] = True
-        await self(scope, receive, send)
-
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Serve one request. Raises ``ConnectionError`` if its connection is to be closed."""
         if scope["type"] != "http":
@@ -186,7 +183,7 @@ class ClusterApplication:
         assert task is not None
         info, started = _info_of(scope), self._clock.monotonic()
         request = OpenRequest(info, self._record(info, scope), task, send)
-        request.is_simulated = scope.get(_SIMULATED_KEY, False)
+        request.link = scope.get(LINK_KEY)
         scope[_SCOPE_KEY] = request
         self._open[request] = None
         is_outside = scope.get("client") is not None
@@ -237,10 +234,10 @@ class ClusterApplication:
         return record
 
     async def _serve(self, request: OpenRequest, scope: Message, receive: Receive) -> None:
-        if self.latency is not None and request.is_simulated:
+        if self.latency is not None and request.link is not None:
             receive = await self._delayed(request, self.latency(), receive)
         fault = self.faults.select(request.info, request.user_agent)
-        if fault is None and self.injector is not None and request.is_simulated:
+        if fault is None and self.injector is not None and request.link is not None:
             fault = self.injector.select(request.info, request.user_agent)
         if fault is not None:
             request.record.fault = str(fault)
@@ -254,6 +251,8 @@ class ClusterApplication:
         server = self.server
         if server is None:
             raise ConnectionRefusedError("connection refused: the API server is down")
+        if fault is not None and fault.respond == "duplicate" and not request.is_long_running:
+            receive = await _served_once(server, scope, receive)
         loses_answer = fault is not None and fault.respond == "lose-answer"
 
         async def send(message: Message) -> None:
@@ -264,9 +263,10 @@ class ClusterApplication:
                 )
             if loses_answer:
                 return
-            if request.is_long_running and request.is_simulated:
-                await self._travel(request)
-            await request.send(message)
+            if request.is_long_running and request.link is not None:
+                await self._travel(request, message)
+            else:
+                await request.send(message)
 
         late = LateWatch(send, clock=self._clock, lag=lambda: self._lag_of(request))
         try:
@@ -314,19 +314,34 @@ class ClusterApplication:
         watch.record.fault = str(fault)
         return fault.stale_seconds
 
-    async def _travel(self, watch: OpenRequest) -> None:
-        """Delay a piece of a watch, or break its connection."""
+    async def _travel(self, watch: OpenRequest, message: Message) -> None:
+        """Send a piece of a watch after its delay, or apply the fault of the piece."""
         if self.latency is not None:
             await self._clock.sleep(self.latency())
-        if self.injector is not None and self.injector.cuts(watch.info, watch.user_agent):
-            watch.abort()
-            await self._clock.sleep(0)  # the cancellation
+        fault = None
+        if self.injector is not None and message.get("body"):
+            fault = self.injector.watch_fault(watch.info, watch.user_agent)
+        if fault is None:
+            await watch.send(message)
+            return
+        if fault.kind in ("cut_watches", "split_watches"):
+            body = message["body"]
+            arrived = body[: int(len(body) * fault.part)]
+            await watch.send({**message, "body": arrived, "more_body": True})
+            if fault.kind == "split_watches":
+                await self._clock.sleep(self.latency() if self.latency is not None else 0)
+                await watch.send({**message, "body": body[len(arrived) :]})
+                return
+        elif fault.kind == "end_watches":
+            await watch.send({"type": "http.response.body", "body": b"", "more_body": False})
+        else:
+            await self.expire(watch)
+        watch.abort()
+        await self._clock.sleep(0)  # the cancellation
 
     async def _delayed(self, request: OpenRequest, seconds: float, receive: Receive) -> Receive:
         """Wait; return a ``receive`` that has the body again. Raises ``RequestAborted`` if the client leaves meanwhile."""
-        messages = deque([await receive()])
-        while messages[-1].get("more_body"):
-            messages.append(await receive())
+        body = await _body_messages(receive)
         request.is_held = True
         loop = asyncio.get_running_loop()
         gone = loop.create_task(_next_message(receive), name="delayed request: disconnect")
@@ -339,11 +354,7 @@ class ClusterApplication:
             request.is_held = False
             sleep.cancel()
             gone.cancel()
-
-        async def replay() -> Message:
-            return messages.popleft() if messages else await receive()
-
-        return replay
+        return _replaying(body, receive)
 
     # Watches
 
@@ -410,6 +421,35 @@ def stale_reads(registry: Callable[[], Registry]) -> Filter:
 
 async def _next_message(receive: Receive) -> Message:
     return await receive()
+
+
+async def _body_messages(receive: Receive) -> list[Message]:
+    """Receive the whole body of a request."""
+    messages = [await receive()]
+    while messages[-1].get("more_body"):
+        messages.append(await receive())
+    return messages
+
+
+def _replaying(messages: Iterable[Message], receive: Receive) -> Receive:
+    """Return a ``receive`` that has the messages again, and then those of the client."""
+    left = deque(messages)
+
+    async def replay() -> Message:
+        return left.popleft() if left else await receive()
+
+    return replay
+
+
+async def _served_once(server: Application, scope: Message, receive: Receive) -> Receive:
+    """Serve a request without a response to its client; return a ``receive`` that has it again."""
+    body = await _body_messages(receive)
+    await server(dict(scope), _replaying(body, receive), _drop)
+    return _replaying(body, receive)
+
+
+async def _drop(message: Message) -> None:
+    """Send nothing."""
 
 
 async def _respond(request: OpenRequest, code: int) -> None:

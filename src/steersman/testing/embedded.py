@@ -31,6 +31,7 @@ from steersman.testing.embedded_components import make_components
 from steersman.testing.errors import ClusterError
 from steersman.testing.fault_control import Faults
 from steersman.testing.idle import IdleDetector
+from steersman.testing.links import Link
 from steersman.testing.node_failures import NodeFailures, PodFailures
 from steersman.testing.observation import Observation
 from steersman.testing.reconciles import HOT_COUNT, HOT_SECONDS
@@ -96,18 +97,18 @@ class EmbeddedCluster:
         feature_gates: Mapping[str, bool] | None = None,
         options: APIServerOptions | None = None,
         manager_options: ManagerOptions | None = None,
+        reflector: ReflectorOptions | None = None,
         configure: Callable[[ServerCore], None] | None = None,
     ) -> None:
         """Create a cluster.
 
         ``nodes`` is the number of simulated nodes, ``controllers`` names controllers as ``--controllers`` does (None: the
         usual ones; an empty list: no controller manager). ``seed`` decides names, UIDs, jitter and probabilities.
-        ``store`` is closed by ``stop``; by default there is a new one in memory, filled from ``snapshot``. ``configure``
-        is called with each new API server before it starts, e.g. to set certificate authorities for a listener. Raises
-        ``ClusterError`` for an unknown controller.
+        ``store`` is closed by ``stop``; by default there is a new one in memory, filled from ``snapshot``. ``reflector``
+        configures the informers of the components; by default they open watches rarely if the clock is virtual.
+        ``configure`` is called with each new API server before it starts, e.g. to set certificate authorities for a
+        listener. Raises ``ClusterError`` for an unknown controller.
         """
-        if strangers := unknown(controllers or ()):
-            raise ClusterError(f'controllers: "{strangers[0]}" is not in the list of known controllers')
         if isinstance(clock, str):
             clock = VirtualClock() if clock == "virtual" else SteadyClock()
         self.clock: Final[VirtualClock | SteadyClock] = clock
@@ -129,13 +130,16 @@ class EmbeddedCluster:
         self.nodes: Final = NodeFailures(lambda: self.client(_TEST_AGENT))
         self.pods: Final = PodFailures(lambda: self.client(_TEST_AGENT))
         self._nodes = NodesOptions(nodes=nodes, pod_events=False) if isinstance(nodes, int) else nodes
-        self._controllers = controllers
+        self._controllers = None if controllers is None else _checked(controllers)
         self._has_scheduler = scheduler
         self._manager_options = manager_options
+        self._reflector = reflector or (QUIET_REFLECTOR if clock.is_virtual else None)
         self._configure = configure
         self._snapshot = snapshot
         self._controllers_of_test: list[RunningController] = []
         self._components: Components | None = None
+        #: Connection of the components to ``app``.
+        self._link = Link(self.app)
         self._running: asyncio.Task[None] | None = None
         #: Start of the components in the background.
         self._starting: asyncio.Task[None] | None = None
@@ -156,6 +160,9 @@ class EmbeddedCluster:
         self._watch_loop()
         if self._snapshot is not None:
             self._memory_store().load(self._snapshot)
+            if self._dice is not None:
+                # The cluster of the snapshot may have had the same seed, and its objects the UIDs that come next.
+                self._dice.seed(f"{self._dice.random()} {self._snapshot.revision}")
             self._snapshot = None
         await self.observation.follow(self.store)
         for warning in check_options(self.options):
@@ -224,31 +231,41 @@ class EmbeddedCluster:
         return self._controllers is None or bool(self._controllers)
 
     async def _start_components(self) -> None:
+        await self._launch_components()
+        components, running = self._components, self._running
+        if components is None or running is None:
+            return
+        manager = components.manager
+        if components.nodes is not None:
+            ready = asyncio.ensure_future(_ready(components.nodes))
+            await asyncio.wait([running, ready], return_when=asyncio.FIRST_COMPLETED)
+            ready.cancel()
+        while not manager.is_ready and not running.done():
+            await self.clock.sleep(_READY_POLL_SECONDS)
+        if running.done():
+            running.result()
+            raise ClusterError("the components have ended")
+
+    async def _launch_components(self) -> None:
+        """Start the components, if there are any, without waiting until they work."""
         if not (self._has_controller_manager or self._has_scheduler or self._nodes.templates()):
             return
         self.observation.reconciles.forget_queues()
         with recording(self.observation.reconciles):
+            self._link = Link(self.app)
             self._components = components = await make_components(
-                self._component_transport(),
+                self._transport_through(self._link),
                 clock=self.clock,
                 dice=self._new_dice(),
                 controllers=self._controllers,
                 has_scheduler=self._has_scheduler,
                 nodes=self._nodes,
                 options=self._manager_options,
-                reflector=QUIET_REFLECTOR if self.clock.is_virtual else None,
+                reflector=self._reflector,
             )
-        manager = components.manager
-        self._running = asyncio.get_running_loop().create_task(manager.run(), name="embedded cluster: components")
-        if components.nodes is not None:
-            ready = asyncio.ensure_future(_ready(components.nodes))
-            await asyncio.wait([self._running, ready], return_when=asyncio.FIRST_COMPLETED)
-            ready.cancel()
-        while not manager.is_ready and not self._running.done():
-            await self.clock.sleep(_READY_POLL_SECONDS)
-        if self._running.done():
-            self._running.result()
-            raise ClusterError("the components have ended")
+        self._running = asyncio.get_running_loop().create_task(
+            components.manager.run(), name="embedded cluster: components"
+        )
 
     async def continue_forked(self, endpoint: PublicEndpoint | None, options: APIServerOptions) -> None:
         """Continue in a forked process what was started before the fork, with ports and threads of its own.
@@ -286,6 +303,28 @@ class EmbeddedCluster:
             await self.crash()
         await self.start()
 
+    async def restart_components(
+        self,
+        *,
+        crash: bool = True,
+        controllers: Sequence[str] | None = None,
+        manager_options: ManagerOptions | None = None,
+    ) -> None:
+        """Restart controllers, scheduler and nodes; the API server and the test's own controllers stay.
+
+        They end as ``kill -9`` would end them, or in an orderly way. ``controllers`` and ``manager_options`` replace those of
+        the cluster. Returns when the components run; ``settle`` and ``wait_for`` wait for their work. Raises what ended them
+        before, if something did, and ``ClusterError`` for an unknown controller.
+        """
+        self._check_started()
+        if controllers is not None:
+            self._controllers = _checked(controllers)
+        self._manager_options = manager_options or self._manager_options
+        if not crash:
+            await self._stop_components()
+        await self._cancel_components()
+        await self._drive(self._launch_components(), "the components")
+
     async def _stop(self, *, in_order: bool) -> None:
         self._is_started = False
         self._waits.follows_outside = False
@@ -316,7 +355,11 @@ class EmbeddedCluster:
             await self._drive(_ended(running), "the components", limit_seconds=_STOP_SECONDS, fails=False)
 
     async def _cancel_components(self) -> None:
-        """Cancel the components, and what they do to end in an orderly way, which would take time."""
+        """Cancel the components, and what they do to end in an orderly way, which would take time.
+
+        Their connections break first: a task that waits for the network would outlive the repeated cancellation.
+        """
+        self._link.cut()
         starting, self._starting = self._starting, None
         if starting is not None:
             starting.cancel()
@@ -388,10 +431,11 @@ class EmbeddedCluster:
         self._check_started()
         running = RunningController(
             make,
-            Client(self._component_transport(), clock=self.clock, user_agent=user_agent),
+            lambda link: Client(self._transport_through(link), clock=self.clock, user_agent=user_agent),
+            app=self.app,
             dice=self._new_dice(),
             recorder=self.observation.reconciles,
-            reflector=QUIET_REFLECTOR if self.clock.is_virtual else None,
+            reflector=self._reflector,
             idle=self._idle,
             drive=self._drive,
         )
@@ -399,8 +443,8 @@ class EmbeddedCluster:
         await running.start()
         return running
 
-    def _component_transport(self) -> LoopbackTransport:
-        return LoopbackTransport(self.core.client.through(self.app.simulated))
+    def _transport_through(self, link: Link) -> LoopbackTransport:
+        return LoopbackTransport(self.core.client.through(link.serve))
 
     def _transport(self, user: str = "", groups: Sequence[str] = ()) -> LoopbackTransport:
         self._check_started()
@@ -502,6 +546,13 @@ class EmbeddedCluster:
         if not isinstance(self.store, MemoryStore):
             raise ClusterError("snapshots need the store in memory")
         return self.store
+
+
+def _checked(controllers: Sequence[str]) -> Sequence[str]:
+    """Return names of controllers. Raises ``ClusterError`` for an unknown one."""
+    if strangers := unknown(controllers):
+        raise ClusterError(f'controllers: "{strangers[0]}" is not in the list of known controllers')
+    return controllers
 
 
 async def _ready(nodes: SimulatedNodes) -> None:

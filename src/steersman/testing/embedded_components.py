@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.client import Client, drop_managed_fields
-from steersman.controllers.manager.assembly import add_controllers
+from steersman.controllers.manager.assembly import add_controllers, wait_for_server
 from steersman.controllers.manager.identities import OneIdentity
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controllers.shared.metadata_watch import MetadataWatch, shared
-from steersman.controllers.shared.served import ask
 from steersman.controlplane.components import KUBELET, SCHEDULER, SimulatedNodes, add_nodes, add_scheduler
 from steersman.nodes.registration import RENEW_INTERVAL_SECONDS
 from steersman.runtime.context import ControllerContext
@@ -94,7 +93,7 @@ async def make_components(
         clock.quiet_stretch_seconds = _quiet_stretch_seconds(options)
         # A quiet stretch has no polls of discovery; controllers share the instance of their informer factory.
         metadata_watch = shared(identities.root(), manager.context.informers, clock=clock.monitors)
-        served = await ask(identities.root())
+        served = await wait_for_server(identities.root())
         add_controllers(manager, options, identities, served, clocks={_NODE_LIFECYCLE: clock.monitors})
     return Components(manager, simulated, metadata_watch)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.testing.faults import FaultError, make_fault
 from steersman.testing.trace import resource_text
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestInfo
     from steersman.testing.faults import Fault
 
-#: Fault of a watch whose connection breaks; a key of ``faults`` beside the fields of a fault.
-CUT_WATCHES: Final = "cut_watches"
+#: Faults of a watch before its next piece, each a key of ``faults`` beside the fields of a fault: the connection breaks, also
+#: within the piece; the server ends the response; the watch ends with 410; the piece arrives in two parts.
+WATCH_FAULTS: Final = ("cut_watches", "end_watches", "expire_watches", "split_watches")
 #: Faults unless others are given: each is rare, and controllers must survive all of them.
 DEFAULT_FAULTS: Final[tuple[Mapping[str, Any], ...]] = (
     {"respond": 500, "probability": 0.02},
@@ -28,60 +29,99 @@ DEFAULT_FAULTS: Final[tuple[Mapping[str, Any], ...]] = (
     {"respond": 409, "verb": "update", "probability": 0.02},
     {"respond": "reset", "probability": 0.01},
     {"respond": "lose-answer", "verb": "create", "probability": 0.02},
-    {CUT_WATCHES: True, "probability": 0.005},
+    {"cut_watches": True, "probability": 0.005},
 )
 #: A reduction ends after so many runs with what it has.
 RUNS_MAX: Final = 100
+
+
+class WatchFault(NamedTuple):
+    """Fault of a piece of a watch."""
+
+    #: One of ``WATCH_FAULTS``.
+    kind: str
+    #: Part of the piece that arrives before it, from 0 up to, but not including, 1.
+    part: float
+
+
+class _Candidate(NamedTuple):
+    """Fault of ``faults``, with the effect that names its occurrences."""
+
+    effect: str
+    fault: Fault
 
 
 class FaultPlan:
     """Injector (see ``application``) of one run of a simulation."""
 
     def __init__(self, seed: int, faults: Iterable[Mapping[str, Any]], *, only: Collection[str] | None = None) -> None:
-        """``only``: names of the occurrences that fail; None: all that the seed decides. Raises ``FaultError``."""
+        """``only``: names of the occurrences that fail, and of steps; None: all that the seed decides. Raises ``FaultError``."""
         self._seed = seed
         self._only = only
-        self._requests: list[Fault] = []
-        self._watches: list[Fault] = []
-        for fault in faults:
-            fields = dict(fault)
-            if fields.pop(CUT_WATCHES, False):
-                if "respond" in fields:
-                    raise FaultError(f"respond: a fault of {CUT_WATCHES} has no response")
-                self._watches.append(make_fault(respond="reset", **fields))
-            else:
-                self._requests.append(make_fault(**fields))
+        self._requests: list[_Candidate] = []
+        self._watches: list[_Candidate] = []
+        for fields in faults:
+            self._add(dict(fields))
         self._occurrences: Counter[str] = Counter()
         self._is_healed = False
-        #: Names of the occurrences that failed, in order.
+        #: Names of the occurrences that failed, and of the steps, in order.
         self.injected: list[str] = []
+
+    def _add(self, fields: dict[str, Any]) -> None:
+        kinds = [kind for kind in WATCH_FAULTS if fields.pop(kind, False)]
+        if not kinds:
+            fault = make_fault(**fields)
+            self._requests.append(_Candidate(str(fault.respond or f"delay {fault.delay_seconds:g} s"), fault))
+        elif "respond" in fields:
+            raise FaultError(f"respond: a fault of {kinds[0]} has no response")
+        for kind in kinds:
+            self._watches.append(_Candidate(kind.partition("_")[0], make_fault(respond="reset", **fields)))
 
     def heal(self) -> None:
         """Inject no more faults."""
         self._is_healed = True
 
+    def takes_step(self, number: int) -> bool:
+        """Report whether a step of the test is taken; a reduction leaves steps out as it does faults."""
+        name = f"step {number}"
+        is_taken = self._only is None or name in self._only
+        if is_taken:
+            self.injected.append(name)
+        return is_taken
+
     def select(self, info: RequestInfo, user_agent: str) -> Fault | None:
         """Return the fault of a request; None: it is served."""
-        return self._select(self._requests, f"{info.verb} {resource_text(info) or info.path}", info, user_agent)
+        selected = self._select(self._requests, f"{info.verb} {resource_text(info) or info.path}", info, user_agent)
+        return None if selected is None else selected[0].fault
 
-    def cuts(self, info: RequestInfo, user_agent: str) -> bool:
-        """Report whether the connection of a watch breaks before its next piece."""
+    def watch_fault(self, info: RequestInfo, user_agent: str) -> WatchFault | None:
+        """Return the fault of the next piece of a watch; None: it arrives."""
         what = f"piece of the watch of {resource_text(info)}"
-        return self._select(self._watches, what, info, user_agent) is not None
+        selected = self._select(self._watches, what, info, user_agent)
+        if selected is None:
+            return None
+        candidate, name = selected
+        part = self._draw(0, f"part of {name}")
+        if candidate.effect == "cut":
+            part = max(0.0, 2 * part - 1)  # every second connection breaks between two pieces
+        return WatchFault(f"{candidate.effect}_watches", part)
 
-    def _select(self, faults: list[Fault], what: str, info: RequestInfo, user_agent: str) -> Fault | None:
-        if self._is_healed or not faults:
+    def _select(
+        self, candidates: list[_Candidate], what: str, info: RequestInfo, user_agent: str
+    ) -> tuple[_Candidate, str] | None:
+        """Return the fault of a request or piece, and the name of the occurrence."""
+        if self._is_healed or not candidates:
             return None
         agent = _short(user_agent)
         self._occurrences[f"{what} by {agent}"] += 1
         occurrence = f"{what} by {agent} #{self._occurrences[f'{what} by {agent}']}"
-        for number, fault in enumerate(faults):
-            if not fault.matches_request(info, user_agent):
+        for number, candidate in enumerate(candidates):
+            if not candidate.fault.matches_request(info, user_agent):
                 continue
-            name = f"{fault.respond or f'delay {fault.delay_seconds:g} s'}: {occurrence}"
-            if self._draw(number, name) < fault.probability and (self._only is None or name in self._only):
+            name = f"{candidate.effect}: {occurrence}"
+            if self._draw(number, name) < candidate.fault.probability and (self._only is None or name in self._only):
                 self.injected.append(name)
-                return fault
+                return candidate, name
         return None
 
     def _draw(self, number: int, name: str) -> float:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.request import RequestInfo
 
-#: Responses other than status codes: no response, a broken connection, or a broken connection after the request took effect.
-CONNECTION_FAULTS: Final = ("timeout", "reset", "lose-answer")
+#: Responses other than status codes: no response, a broken connection, a broken connection after the request took effect, or
+#: the response to a request that a proxy sent twice.
+CONNECTION_FAULTS: Final = ("timeout", "reset", "lose-answer", "duplicate")
 #: Status codes that a fault can respond with, and their reasons.
 REASONS: Final = {
     400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.runtime.manager import Manager
 from steersman.runtime.reconcile_log import ReconcileRecorder, recording
+from steersman.testing.links import Link
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from steersman.client.reflector import ReflectorOptions
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.manager import Runnable
+    from steersman.testing.application import ClusterApplication
     from steersman.testing.idle import IdleDetector
 
 #: Steps of an orderly end that are cancelled, each by a cancellation of its own.
@@ -29,17 +31,20 @@ class RunningController:
     def __init__(
         self,
         make: Callable[[ControllerContext], Runnable],
-        client: Client,
+        connect: Callable[[Link], Client],
         *,
+        app: ClusterApplication,
         dice: Random,
         recorder: ReconcileRecorder,
         reflector: ReflectorOptions | None,
         idle: IdleDetector,
         drive: Callable[[Coroutine[Any, Any, None], str], Awaitable[None]],
     ) -> None:
-        """``drive`` awaits a coroutine while virtual time passes."""
+        """``connect`` returns the client of a process, ``drive`` awaits a coroutine while virtual time passes."""
         self._make = make
-        self._client = client
+        self._connect = connect
+        self._app = app
+        self._link = Link(app)
         self._dice = dice
         self._recorder = recorder
         self._reflector = reflector
@@ -52,17 +57,20 @@ class RunningController:
         await self._drive(self._start(), "the controller")
 
     async def _start(self) -> None:
-        manager = Manager(self._client, dice=self._dice, reflector=self._reflector)
+        self._link = Link(self._app)
+        client = self._connect(self._link)
+        manager = Manager(client, dice=self._dice, reflector=self._reflector)
         with recording(self._recorder):
             manager.add(self._make(manager.context))
         self._task = asyncio.get_running_loop().create_task(manager.run(), name="embedded cluster: test controller")
         while not manager.is_ready and not self._task.done():
-            await self._client.clock.sleep(_POLL_SECONDS)
+            await client.clock.sleep(_POLL_SECONDS)
         if self._task.done():
             self._task.result()
 
     async def stop(self) -> None:
         """End the controller as ``kill -9`` would. Idempotent."""
+        self._link.cut()
         task, self._task = self._task, None
         if task is None:
             return

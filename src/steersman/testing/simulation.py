@@ -1,6 +1,7 @@
 """Deterministic simulation: a whole cluster on one loop, in virtual time, with faults and delays drawn from one seed.
 
-The same seed gives the same history, byte for byte. A seed that fails is run again with fewer faults until none can be left out.
+The same seed gives the same history, byte for byte. A seed that fails is run again with fewer faults, and fewer steps of the
+test, until none can be left out.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from steersman.testing.embedded import EmbeddedCluster
 from steersman.testing.fault_plan import DEFAULT_FAULTS, FaultPlan, reduce_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 
     from steersman.testing.history import Change
     from steersman.testing.idle import IdleDetector
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: Environment variable with the only seed to run.
+#: Environment variable with the only seed to run, or the first and the last one: ``17``, ``100-299``.
 SEED_VARIABLE: Final = "STEERSMAN_SIMULATION_SEED"
 #: Longest delay of a request, or of a piece of a watch.
 LATENCY_SECONDS: Final = 0.02
@@ -74,6 +75,18 @@ class Simulation(EmbeddedCluster):
             self.app.latency = lambda: self._latency_dice.uniform(0, self._latency)
         return self
 
+    def steps(self, count: int) -> Iterator[int]:
+        """Yield the numbers of the steps of a random history.
+
+        ``dice`` depend on the seed and the number of the step alone, so that the other steps stay as they are when a reduction
+        leaves some out.
+        """
+        for number in range(count):
+            if self.plan.takes_step(number):
+                self.dice.seed(f"{self.seed} step {number}")
+                yield number
+        self.dice.seed(f"{self.seed} after {count} steps")
+
     async def heal(self) -> None:
         """Inject no more faults; delays go on."""
         self.plan.heal()
@@ -95,14 +108,14 @@ def simulate(
 ) -> Callable[[Callable[Concatenate[Simulation, P], Awaitable[None]]], Callable[P, None]]:
     """Run an async test once for each seed, with a started ``Simulation`` as its first argument.
 
-    ``faults`` have the fields of ``cluster.faults.add``, or ``cut_watches``, and a ``probability``; ``options`` are those of
-    ``Simulation``. With ``STEERSMAN_SIMULATION_SEED`` only that seed runs. The test raises ``SimulationError``.
+    ``faults`` have the fields of ``cluster.faults.add``, or one of ``WATCH_FAULTS``, and a ``probability``; ``options`` are
+    those of ``Simulation``. ``STEERSMAN_SIMULATION_SEED`` names other seeds. The test raises ``SimulationError``.
     """
     faults = tuple(faults)
 
     def decorate(test: Callable[Concatenate[Simulation, P], Awaitable[None]]) -> Callable[P, None]:
         def run(*args: P.args, **kwargs: P.kwargs) -> None:
-            for seed in _seeds(seeds):
+            for seed in seeds_to_run(seeds):
                 _run_seed(seed, test, args, kwargs, faults=faults, options=options)
 
         run.__name__, run.__qualname__, run.__doc__ = test.__name__, test.__qualname__, test.__doc__
@@ -116,9 +129,15 @@ def simulate(
     return decorate
 
 
-def _seeds(seeds: Iterable[int]) -> Iterable[int]:
-    only = os.environ.get(SEED_VARIABLE)
-    return seeds if only is None else [int(only)]
+def seeds_to_run(seeds: Iterable[int]) -> Iterable[int]:
+    """Return the seeds that ``STEERSMAN_SIMULATION_SEED`` names, else ``seeds``. Raises ValueError for a bad value."""
+    text = os.environ.get(SEED_VARIABLE)
+    if text is None:
+        return seeds
+    first, _, last = text.partition("-")
+    if not first.isdecimal() or not (last or first).isdecimal():
+        raise ValueError(f"{SEED_VARIABLE}={text}: expected a seed, or the first and the last one as in 100-299")
+    return range(int(first), int(last or first) + 1)
 
 
 def _run_seed(
@@ -161,12 +180,13 @@ async def _play(
     await simulation.start()
     error: Exception | None = None
     try:
-        await test(simulation, *args, **kwargs)
-    except Exception as raised:  # noqa: BLE001 — any error is a failure of the seed
+        try:
+            await test(simulation, *args, **kwargs)
+        finally:
+            simulation.plan.heal()
+            await simulation.stop()
+    except Exception as raised:  # noqa: BLE001 — any error is a failure of the seed, also of a component
         error = raised
-    finally:
-        simulation.plan.heal()
-        await simulation.stop()
     return error, simulation.plan.injected
 
 
@@ -179,13 +199,19 @@ def run_in_new_loop(work: Coroutine[Any, Any, T]) -> T:
             gc.collect()  # a cluster is full of cycles, and the collector would wait for many of them
 
 
+def repeat_command(seed: int, default_test: str = "") -> str:
+    """Return the command that runs the current test of pytest with one seed."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0] or default_test
+    return f'{SEED_VARIABLE}={seed} python -m pytest "{test}"'
+
+
 def _message(
     seed: int, test: Callable[..., Awaitable[None]], fewest: list[str], injected: int, error: BaseException
 ) -> str:
-    node = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0] or f"{test.__module__}.{test.__qualname__}"
-    lines = [f"seed {seed} fails: {error}", f'repeat it with: {SEED_VARIABLE}={seed} python -m pytest "{node}"']
+    command = repeat_command(seed, f"{test.__module__}.{test.__qualname__}")
+    lines = [f"seed {seed} fails: {error}", f"repeat it with: {command}"]
     if fewest:
-        lines += [f"the fewest of {injected} faults that make it fail:", *(f"  {fault}" for fault in fewest)]
+        lines += [f"the fewest of {injected} faults and steps that make it fail:", *(f"  {name}" for name in fewest)]
     else:
         lines.append("it fails without any fault")
     return "\n".join(lines)

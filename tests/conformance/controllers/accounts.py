@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from lightkube.models.core_v1 import ConfigMap, Namespace, Secret, ServiceAccount
 from msgspec.structs import replace
-from tests.conformance.controllers.harness import World, ensure
+from tests.conformance.histories import Scenario, World, ensure
 
 from steersman.apiserver.authn import jws, keys
 from steersman.client.objects import annotations_of, metadata_field, name_of, namespace_of, uid_of
@@ -36,7 +36,7 @@ class Gone(NamedTuple):
     life: int
 
 
-class Accounts:
+class Accounts(Scenario):
     """Users create and delete namespaces, accounts and token Secrets, and damage the controllers' output."""
 
     controllers = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from lightkube.models.core_v1 import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from lightkube.models.storage_v1 import VolumeAttachment
-from tests.conformance.controllers.harness import NAMESPACE, REST_SECONDS, World
+from tests.conformance.histories import NAMESPACE, REST_SECONDS, Scenario, World
 
 from steersman.client.objects import metadata_field, name_of, uid_of
 from steersman.workloads.pods import is_finished, node_of
@@ -21,7 +21,7 @@ _OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 _MANAGED = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
 
 
-class Attachments:
+class Attachments(Scenario):
     """Pods move between Nodes with their volumes; Nodes stop, are taken out of service, and are recreated."""
 
     controllers = ("persistentvolume-attach-detach-controller",)

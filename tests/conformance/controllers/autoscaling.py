@@ -8,7 +8,7 @@ from typing import Any
 from lightkube.models.apps_v1 import ReplicaSet
 from lightkube.models.autoscaling_v2 import HorizontalPodAutoscaler
 from lightkube.models.core_v1 import Pod
-from tests.conformance.controllers.harness import NAMESPACE, World, ensure
+from tests.conformance.histories import NAMESPACE, Scenario, World, ensure
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.objects import labels_of, name_of
@@ -26,7 +26,7 @@ USE = custom("metrics.k8s.io/v1beta1", "PodMetrics", plural="pods")
 QUEUE = custom("external.metrics.k8s.io/v1beta1", "QueueLength", plural="queue")
 
 
-class Autoscaling:
+class Autoscaling(Scenario):
     """Loads rise and fall, metrics fail, users scale by hand and change autoscalers, also to two for one target."""
 
     controllers = (

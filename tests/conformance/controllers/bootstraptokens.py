@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from lightkube.models.core_v1 import ConfigMap, Secret
-from tests.conformance.controllers.harness import World, ensure
+from tests.conformance.histories import Scenario, World, ensure
 
 from steersman.client.objects import annotations_of, name_of
 
@@ -26,7 +26,7 @@ SIGNATURE = "jws-kubeconfig-"
 JUST_NOW = timedelta(seconds=3)
 
 
-class Bootstraptokens:
+class Bootstraptokens(Scenario):
     """Users create tokens with and without expiration, change them, and edit the config map."""
 
     controllers: tuple[str, ...] = (SIGNER, CLEANER)

@@ -8,7 +8,7 @@ from typing import Any
 
 from lightkube.models.core_v1 import Pod, ReplicationController
 from lightkube.models.policy_v1 import PodDisruptionBudget
-from tests.conformance.controllers.harness import NAMESPACE, World
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client import tree
 from steersman.client.objects import labels_of, name_of
@@ -21,7 +21,7 @@ SHARES: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 
 
-class Budgets:
+class Budgets(Scenario):
     """ReplicationControllers of two apps, and budgets over either or both."""
 
     controllers = ("disruption-controller", "replicationcontroller-controller", "garbage-collector-controller")

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-from tests.conformance.controllers.harness import World
+from tests.conformance.histories import Scenario, World
 
 from steersman.client import tree
 from steersman.client.transport import Request
@@ -74,7 +74,7 @@ class User(NamedTuple):
 USERS = (User("system:bootstrap:aaaaaa", "system:bootstrappers"), User(NODE, "system:nodes"))
 
 
-class Certificates:
+class Certificates(Scenario):
     """Nodes join and renew, administrators approve and deny, permissions change, hours pass."""
 
     controllers = (

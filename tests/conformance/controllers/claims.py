@@ -7,7 +7,7 @@ from typing import Any
 
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 from lightkube.models.resource_v1 import ResourceClaim, ResourceClaimTemplate
-from tests.conformance.controllers.harness import NAMESPACE, World
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client.objects import annotations_of, metadata_field, name_of, uid_of
 from steersman.runtime.owners import controller_of
@@ -22,7 +22,7 @@ _FINALIZER = "resource.kubernetes.io/delete-protection"
 _ENTRY = "resource.kubernetes.io/pod-claim-name"
 
 
-class Claims:
+class Claims(Scenario):
     """Pods with few names come and go with their entries; claims are allocated, lost, and created manually."""
 
     #: The last removes the finalizers of claims that the one before deletes.

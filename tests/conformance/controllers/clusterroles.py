@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.conformance.controllers.harness import World
+from tests.conformance.histories import Scenario, World
 
 from steersman.client import tree
 
@@ -20,7 +20,7 @@ TOPS = ("top1", "top2")
 WORDS = ("a", "b", "c")
 
 
-class Clusterroles:
+class Clusterroles(Scenario):
     """Users create roles and rules, change labels, and overwrite aggregated rules."""
 
     controllers = ("clusterrole-aggregation-controller",)

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 from lightkube.models import batch_v1
-from tests.conformance.controllers.harness import NAMESPACE, World
 from tests.conformance.controllers.replication import pods_of
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client.objects import annotations_of, name_of, uid_of
 from steersman.controllers.cronjob.plan import SCHEDULED_AT, ended_as
@@ -17,7 +17,7 @@ NAMES = ("a", "b")
 EVERY = timedelta(minutes=1)
 
 
-class Cronjob:
+class Cronjob(Scenario):
     """Users change schedules, suspend, and delete Jobs; Jobs succeed or fail."""
 
     controllers = ("cronjob", "garbagecollector")

@@ -6,8 +6,8 @@ from typing import Any
 
 from lightkube.models import apps_v1
 from lightkube.models.core_v1 import Node, Pod
-from tests.conformance.controllers.harness import NAMESPACE, World
 from tests.conformance.controllers.replication import pods_of, template
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client.objects import labels_of, name_of
 from steersman.controllers.daemonset import rules
@@ -30,7 +30,7 @@ TAINTS: tuple[list[dict[str, str]] | None, ...] = (
 )
 
 
-class Daemonset:
+class Daemonset(Scenario):
     """Nodes come, go, and are labelled and tainted; users change templates and damage Pods and revisions."""
 
     controllers = ("daemonset", "garbagecollector")

@@ -6,8 +6,8 @@ from typing import Any
 
 from lightkube.models import apps_v1
 from lightkube.models.core_v1 import Pod
-from tests.conformance.controllers.harness import NAMESPACE, World
 from tests.conformance.controllers.replication import pods_of, template
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client.objects import labels_of, name_of
 from steersman.controllers.deployment.revisions import same_template
@@ -24,7 +24,7 @@ STRATEGIES: tuple[dict[str, Any], ...] = (
 )
 
 
-class Deployment:
+class Deployment(Scenario):
     """Users change templates, sizes and strategies, pause, and damage ReplicaSets and Pods."""
 
     controllers = ("deployment", "replicaset", "garbagecollector")

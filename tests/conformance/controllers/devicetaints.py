@@ -8,7 +8,7 @@ import msgspec
 from lightkube.models.core_v1 import Pod
 from lightkube.models.resource_v1 import ResourceClaim, ResourceSlice
 from lightkube.models.resource_v1beta2 import DeviceTaintRule
-from tests.conformance.controllers.harness import NAMESPACE, World, ensure
+from tests.conformance.histories import NAMESPACE, Scenario, World, ensure
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.client import custom
@@ -34,7 +34,7 @@ _REMEMBERED_SECONDS = 60.0
 _EFFECTS = ("NoExecute", "NoExecute", "NoSchedule", "None")
 
 
-class Devicetaints:
+class Devicetaints(Scenario):
     """Pods come with an allocated claim; devices are tainted, renewed and lost, rules come and go."""
 
     #: The second deallocates claims of deleted pods.

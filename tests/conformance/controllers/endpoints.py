@@ -8,7 +8,7 @@ from typing import Any
 from lightkube.models.core_v1 import Endpoints as EndpointsObject
 from lightkube.models.core_v1 import Node, Pod, Service
 from lightkube.models.discovery_v1 import EndpointSlice
-from tests.conformance.controllers.harness import NAMESPACE, World
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client.objects import labels_of, name_of
 
@@ -21,7 +21,7 @@ _OWN = "endpointslice-controller.k8s.io"
 _MIRROR = "endpointslicemirroring-controller.k8s.io"
 
 
-class Endpoints:
+class Endpoints(Scenario):
     """Users change Services, pods, Nodes, and the controllers' output."""
 
     controllers = ("endpointslice", "endpoint", "endpointslicemirroring", "garbagecollector")

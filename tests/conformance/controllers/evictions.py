@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lightkube.models.core_v1 import Node, Pod
-from tests.conformance.controllers.harness import NAMESPACE, World
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client.objects import metadata_field, name_of, uid_of
 from steersman.runtime.conditions import is_condition_true
@@ -26,7 +26,7 @@ _TOLERATIONS: tuple[list[dict[str, Any]], ...] = (
 )
 
 
-class Evictions:
+class Evictions(Scenario):
     """Pods are recreated under few names, so that one may replace another unobserved."""
 
     controllers = ("taint-eviction-controller", "podgc")

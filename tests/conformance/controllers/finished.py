@@ -7,7 +7,7 @@ from typing import Any
 
 from lightkube.models import batch_v1
 from lightkube.models.core_v1 import Pod
-from tests.conformance.controllers.harness import NAMESPACE, World
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client.objects import metadata_field, name_of, uid_of
 from steersman.runtime.owners import controller_of
@@ -16,7 +16,7 @@ NAMES = ("a", "b", "c", "d")
 TTLS = (None, 0, 10, 40)
 
 
-class Finished:
+class Finished(Scenario):
     """Jobs finish; users set and remove the TTL, and recreate Jobs under their names."""
 
     controllers = ("ttl-after-finished-controller", "garbage-collector-controller")

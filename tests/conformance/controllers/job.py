@@ -6,8 +6,8 @@ from typing import Any
 
 from lightkube.models import batch_v1
 from lightkube.models.core_v1 import Pod
-from tests.conformance.controllers.harness import NAMESPACE, World
 from tests.conformance.controllers.replication import pods_of
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client.objects import name_of, uid_of
 from steersman.controllers.job import facts
@@ -20,7 +20,7 @@ NAMES = ("a", "b")
 COMPLETIONS = (0, 1, 3, 5)
 
 
-class Job:
+class Job(Scenario):
     """Users suspend, resize and remove Jobs; Pods succeed, fail and are deleted."""
 
     #: The last ends Pods that are deleted before they have a node.

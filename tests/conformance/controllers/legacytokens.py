@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from lightkube.models.core_v1 import ConfigMap, Pod, Secret, ServiceAccount
-from tests.conformance.controllers.harness import NAMESPACE, World, ensure
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client.objects import labels_of, name_of, uid_of
 
@@ -41,7 +41,7 @@ class Token:
         return max(self.created + PERIOD, self.idle_since, tracked + PERIOD, *days)
 
 
-class Legacytokens:
+class Legacytokens(Scenario):
     """Users create tokens, mount them in pods and use them; days pass."""
 
     controllers = ("legacy-serviceaccount-token-cleaner-controller",)
@@ -122,14 +122,14 @@ class Legacytokens:
         self._tokens.pop(name, None)
 
     async def track_anew(self, world: World, name: str) -> None:
-        """Restart the tracking period, as an older API server would have."""
-        await ensure(world.client.delete(ConfigMap, TRACKING, namespace="kube-system"))
+        """Delete the start of the tracking period; the API server records another one."""
+        await world.client.delete(ConfigMap, TRACKING, namespace="kube-system")
+        await world.advance(1)
         await self._track(world, world.clock.now())
 
     async def _track(self, world: World, since: datetime) -> None:
-        metadata = {"name": TRACKING, "namespace": "kube-system"}
-        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"since": f"{since:%Y-%m-%d}"}}
-        await world.client.create(body)
+        patch = {"data": {"since": f"{since:%Y-%m-%d}"}}
+        await world.client.patch(ConfigMap, TRACKING, patch, namespace="kube-system")
         self._tracked = since.replace(hour=0, minute=0, second=0, microsecond=0)
 
     async def wait(self, world: World, name: str) -> None:

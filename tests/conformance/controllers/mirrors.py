@@ -7,7 +7,7 @@ from typing import Any
 
 from lightkube.models.core_v1 import Endpoints, EndpointSubset, Service
 from lightkube.models.discovery_v1 import EndpointSlice
-from tests.conformance.controllers.harness import NAMESPACE, World
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client.objects import annotations_of, labels_of, name_of, uid_of
 from steersman.runtime.owners import controller_of
@@ -25,7 +25,7 @@ _SKIP = "endpointslice.kubernetes.io/skip-mirror"
 _LEADER = "control-plane.alpha.kubernetes.io/leader"
 
 
-class Mirrors:
+class Mirrors(Scenario):
     """Users change Endpoints, mark them, change the type of Services, and edit mirrored slices."""
 
     controllers = ("endpointslice-mirroring-controller", "garbage-collector-controller")

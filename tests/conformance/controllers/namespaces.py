@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lightkube.models.core_v1 import ConfigMap, Namespace, ResourceQuota, ServiceAccount
-from tests.conformance.controllers.harness import World
+from tests.conformance.histories import Scenario, World
 
 from steersman.client import tree
 from steersman.client.objects import metadata_field, name_of, namespace_of, uid_of
@@ -15,7 +15,7 @@ NAMES = ("m1", "m2", "m3")
 QUOTA = {"count/configmaps": "50", "secrets": "50"}
 
 
-class Namespaces:
+class Namespaces(Scenario):
     """A few namespaces come and go, with objects that may have finalizers, and a quota."""
 
     controllers = ("namespace-controller", "serviceaccount-controller", "resourcequota-controller")

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from lightkube.models.core_v1 import Node, Pod
-from tests.conformance.controllers.harness import NAMESPACE, World
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.client import PatchType
@@ -23,7 +23,7 @@ _PRESSURE_KEYS = {type_: f"{_KEY}{type_.removesuffix('Pressure').lower()}-pressu
 _USER = "example.com/evict"
 
 
-class Nodelifecycle:
+class Nodelifecycle(Scenario):
     """Kubelets report and fall silent, users cordon and taint, pods are bound to Nodes directly."""
 
     controllers = ("nodelifecycle", "taint-eviction-controller")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lightkube.models.core_v1 import ConfigMap, Secret
-from tests.conformance.controllers.harness import NAMESPACE, World
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client import tree
 from steersman.client.objects import metadata_field, name_of, uid_of
@@ -15,7 +15,7 @@ KINDS = {"ConfigMap": ConfigMap, "Secret": Secret}
 HOLD = "example.com/hold"
 
 
-class Ownership:
+class Ownership(Scenario):
     """A few objects of two kinds own each other in all combinations, cycles included."""
 
     controllers = ("garbage-collector-controller",)

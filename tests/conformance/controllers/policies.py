@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.conformance.controllers.harness import World
+from tests.conformance.histories import Scenario, World
 
 from steersman.client import custom, tree
 
@@ -31,7 +31,7 @@ EXPRESSIONS: dict[str, frozenset[str]] = {
 }
 
 
-class Policies:
+class Policies(Scenario):
     """Users create and change policies, and overwrite their status; a custom kind exists."""
 
     controllers = ("validatingadmissionpolicy-status-controller",)

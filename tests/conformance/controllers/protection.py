@@ -6,7 +6,7 @@ from typing import Any
 
 from lightkube.models.core_v1 import Event, PersistentVolume, PersistentVolumeClaim, Pod
 from lightkube.models.storage_v1 import VolumeAttributesClass
-from tests.conformance.controllers.harness import NAMESPACE, World
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.apimachinery.quantity import parse
 from steersman.client.objects import metadata_field, name_of, uid_of
@@ -20,7 +20,7 @@ _CLASS_FINALIZER = "kubernetes.io/vac-protection"
 _FINALIZERS = ("kubernetes.io/pvc-protection", "kubernetes.io/pv-protection", _CLASS_FINALIZER)
 
 
-class Protection:
+class Protection(Scenario):
     """Objects are deleted at random, used or not; claims grow, and drivers are slow."""
 
     controllers = ("persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller",

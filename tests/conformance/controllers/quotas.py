@@ -9,7 +9,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.conformance.controllers.harness import NAMESPACE, World
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.apimachinery.quantity import Quantity, parse
 from steersman.client import custom, tree
@@ -40,7 +40,7 @@ TYPES = ("ClusterIP", "NodePort", "LoadBalancer")
 JUST_NOW = timedelta(seconds=3)
 
 
-class Quotas:
+class Quotas(Scenario):
     """Users create and delete counted objects and quotas; kubelets end pods, or never do."""
 
     controllers = ("resourcequota-controller",)

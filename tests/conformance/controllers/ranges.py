@@ -7,7 +7,7 @@ from ipaddress import ip_network
 from typing import Any
 
 from lightkube.models.core_v1 import Node
-from tests.conformance.controllers.harness import World
+from tests.conformance.histories import Scenario, World
 
 from steersman.client.objects import annotations_of, name_of
 
@@ -18,7 +18,7 @@ RANGES = 96
 _TTL = "node.alpha.kubernetes.io/ttl"
 
 
-class Ranges:
+class Ranges(Scenario):
     """Nodes come and go, one or many at once, about as many as there are ranges; some have a range of their own."""
 
     controllers = ("node-ipam-controller", "ttl-controller")

@@ -7,7 +7,7 @@ from typing import Any
 
 from lightkube.models.apps_v1 import ReplicaSet
 from lightkube.models.core_v1 import Pod, ReplicationController
-from tests.conformance.controllers.harness import NAMESPACE, World
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client.objects import labels_of, name_of, uid_of
 from steersman.runtime.owners import controller_of
@@ -27,7 +27,7 @@ def pods_of(pods: list[Pod], owner: Any) -> list[Pod]:
     return [pod for pod in pods if (who := controller_of(pod)) is not None and who.uid == uid_of(owner)]
 
 
-class Replication:
+class Replication(Scenario):
     """Each app has at most one object that selects its Pods, of either kind."""
 
     controllers = ("replicationcontroller", "replicaset", "garbagecollector")

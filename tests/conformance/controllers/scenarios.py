@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.conformance.controllers.harness import Scenario
+    from tests.conformance.histories import Scenario
 
-_OTHERS = {"harness", "scenarios"}
 NAMES = sorted(
     path.stem
     for path in Path(__file__).parent.glob("*.py")
-    if path.stem not in _OTHERS and not path.stem.startswith("test_")
+    if path.stem != "scenarios" and not path.stem.startswith("test_")
 )
 
 
-def scenario(name: str) -> Scenario:
-    """Return a new scenario."""
-    return getattr(importlib.import_module(f"tests.conformance.controllers.{name}"), name.title())()
+def scenario_type(name: str) -> type[Scenario]:
+    """Return the class of a scenario."""
+    return getattr(importlib.import_module(f"tests.conformance.controllers.{name}"), name.title())

@@ -6,8 +6,8 @@ from typing import Any
 
 from lightkube.models import apps_v1
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
-from tests.conformance.controllers.harness import NAMESPACE, World
 from tests.conformance.controllers.replication import pods_of, template
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client.objects import labels_of, name_of, uid_of
 from steersman.controllers.statefulset import identity
@@ -20,7 +20,7 @@ SIZES = (0, 1, 2, 4)
 HISTORY = 1
 
 
-class Statefulset:
+class Statefulset(Scenario):
     """Users change templates, sizes and ordinals, and damage Pods, claims and revisions."""
 
     controllers = ("statefulset", "garbagecollector")

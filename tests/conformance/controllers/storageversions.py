@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from lightkube.models.coordination_v1 import Lease
-from tests.conformance.controllers.harness import World, ensure
+from tests.conformance.histories import Scenario, World, ensure
 
 from steersman.client import custom
 from steersman.client.objects import name_of
@@ -20,7 +20,7 @@ SERVERS = ("server1", "server2", "server3")
 LABEL = {"apiserver.kubernetes.io/identity": "kube-apiserver"}
 
 
-class Storageversions:
+class Storageversions(Scenario):
     """API servers start and stop, and publish their storage versions."""
 
     controllers = ("storageversion-garbage-collector-controller",)

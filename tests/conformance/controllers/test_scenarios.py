@@ -1,17 +1,12 @@
-"""Random scenarios of each controller converge. Long runs: ``scripts/controller_histories.py --scenario NAME``."""
+"""Random histories of each controller converge. Long runs: ``scripts/histories.py controllers --seeds 200``."""
 
 from __future__ import annotations
 
-from itertools import product
-
 import pytest
-from tests.conformance.controllers.harness import play
-from tests.conformance.controllers.scenarios import NAMES, scenario
-
-#: Histories of each scenario.
-HISTORIES = 3
+from tests.conformance.controllers.scenarios import NAMES, scenario_type
+from tests.conformance.histories import play_scenario
 
 
-@pytest.mark.parametrize(("name", "seed"), [*product(NAMES, range(HISTORIES)), ("job", 1068)])
-async def test_scenario_converges(name, seed):
-    await play(scenario(name), seed)
+@pytest.mark.parametrize("name", NAMES)
+def test_scenario_converges(name, tmp_path):
+    play_scenario(scenario_type(name), tmp_path, seeds=range(4))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod
-from tests.conformance.controllers.harness import NAMESPACE, World
+from tests.conformance.histories import NAMESPACE, Scenario, World
 
 from steersman.client.objects import metadata_field, name_of, namespace_of, uid_of
 from steersman.controllers.persistentvolume.matching import best_volume
@@ -13,7 +13,7 @@ from steersman.controllers.persistentvolume.matching import best_volume
 SIZES = ("1Gi", "2Gi", "5Gi")
 
 
-class Volumes:
+class Volumes(Scenario):
     """A few of each, with all policies, deleted and recreated; recyclers run."""
 
     controllers = (

@@ -9,13 +9,7 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from tests.conformance.faults.harness import (
-    AMBIGUOUS,
-    CONVERGENCE_SECONDS,
-    PIECE_RATE,
-    REFUSALS,
-    observed,
-)
+from tests.conformance.faults.campaign import CONVERGENCE_SECONDS, observed
 from tests.conformance.faults.proxy import FaultProxy
 from tests.conformance.faults.workloads import CONTROLLERS, NAMESPACE, RolloutLimits, Workloads
 from tests.conformance.informer.faults import Faults
@@ -38,6 +32,11 @@ if TYPE_CHECKING:
 
     from steersman.client import Client
 
+#: Percent of requests; ambiguous ones come on top of these.
+REFUSALS = ("429",) * 3 + ("500",) * 4 + ("409",) * 3 + ("lost",) * 2 + ("slow",) * 2
+AMBIGUOUS = ("answer lost", "duplicate")
+#: Chance that a piece of a watch is cut.
+PIECE_RATE = 0.02
 _FIRST_SECONDS = 300.0
 _POLL_SECONDS = 0.5
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
-from tests.conformance.faults.harness import play
+from tests.conformance.faults.campaign import AMBIGUOUS, COMPONENTS, REFUSALS, play
+
+from steersman.testing.simulation import simulate
 
 
-@pytest.mark.parametrize("seed", range(2))
-async def test_workloads_converge_and_rollout_limits_hold_when_requests_are_refused(seed):
-    await play(seed, ambiguous=False)
+@simulate(seeds=range(2), faults=REFUSALS, **COMPONENTS)
+async def test_workloads_converge_and_rollout_limits_hold_when_requests_are_refused(simulation):
+    await play(simulation, are_limits_checked=True)
+    faults = {name.partition(":")[0] for name in simulation.plan.injected}
+    assert faults >= {"429", "500", "409", "reset", "cut"}
 
 
-@pytest.mark.parametrize("seed", range(2))
-async def test_workloads_converge_when_answers_are_lost_and_requests_duplicated(seed):
-    await play(seed, ambiguous=True)
+@simulate(seeds=range(2), faults=[*REFUSALS, *AMBIGUOUS], **COMPONENTS)
+async def test_workloads_converge_when_answers_are_lost_and_requests_duplicated(simulation):
+    await play(simulation, are_limits_checked=False)

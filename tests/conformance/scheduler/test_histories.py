@@ -1,11 +1,10 @@
-"""Random scenarios: after the faults stop, every feasible pod is bound and no node is overcommitted."""
+"""Random histories: after the faults stop, every feasible pod is bound and no node is overcommitted."""
 
 from __future__ import annotations
 
-import pytest
-from tests.conformance.scheduler.harness import play
+from tests.conformance.histories import play_scenario
+from tests.conformance.scheduler.scenario import Scheduling
 
 
-@pytest.mark.parametrize("seed", range(8))
-async def test_scheduler_binds_every_feasible_pod(seed):
-    await play(seed)
+def test_scheduler_binds_every_feasible_pod(tmp_path):
+    play_scenario(Scheduling, tmp_path, seeds=range(8), scheduler=True)

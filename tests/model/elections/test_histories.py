@@ -1,20 +1,13 @@
-"""Random histories of elections. The long run is ``scripts/election_histories.py --histories 10000``."""
+"""Random histories of elections. Long runs: ``scripts/histories.py elections --seeds 10000``."""
 
-import subprocess
-import sys
-from pathlib import Path
+from tests.model.elections.histories import play
 
-from tests.busy_machine import LONG_HANG_SECONDS
-
-SCRIPT = Path(__file__).parents[3] / "scripts" / "election_histories.py"
+from steersman.testing.simulation import repeat_command, seeds_to_run
 
 
 def test_election_histories_have_one_holder_and_converge_to_the_best():
-    result = subprocess.run(
-        [sys.executable, SCRIPT, "--histories", "300", "--seed", "7"],
-        capture_output=True,
-        text=True,
-        timeout=LONG_HANG_SECONDS,
-        check=False,
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
+    for seed in seeds_to_run(range(300)):
+        try:
+            play(seed)
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed} fails: {error}\nrepeat it with: {repeat_command(seed)}") from error

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from steersman.apiserver.filters.request_info import parse, refine
-from steersman.testing.fault_plan import FaultPlan, reduce_faults
+from steersman.testing.fault_plan import WATCH_FAULTS, FaultPlan, reduce_faults
 from steersman.testing.faults import FaultError
 
 CREATE = parse("POST", "/api/v1/namespaces/default/pods")
@@ -45,11 +45,29 @@ def test_healed_plan_injects_nothing():
     assert not any(hits(plan))
 
 
-def test_watches_are_cut_and_requests_are_not():
-    plan = FaultPlan(1, [{"cut_watches": True, "resource": "pods"}])
-    assert plan.cuts(WATCH, AGENT)
+@pytest.mark.parametrize("kind", WATCH_FAULTS)
+def test_watch_faults_are_for_watches_alone(kind):
+    plan = FaultPlan(1, [{kind: True, "resource": "pods"}])
+    fault = plan.watch_fault(WATCH, AGENT)
+    assert fault.kind == kind
+    assert 0 <= fault.part < 1
     assert plan.select(CREATE, AGENT) is None
-    assert plan.injected == ["reset: piece of the watch of pods by kube-controller-manager/job-controller #1"]
+    effect = kind.partition("_")[0]
+    assert plan.injected == [f"{effect}: piece of the watch of pods by kube-controller-manager/job-controller #1"]
+
+
+def test_connections_of_watches_break_between_and_within_pieces():
+    plan = FaultPlan(1, [{"cut_watches": True}])
+    parts = [plan.watch_fault(WATCH, AGENT).part for _ in range(40)]
+    assert 10 < parts.count(0) < 30
+
+
+def test_steps_are_left_out_as_faults_are():
+    plan = FaultPlan(1, HALF)
+    assert [number for number in range(3) if plan.takes_step(number)] == [0, 1, 2]
+    assert plan.injected == ["step 0", "step 1", "step 2"]
+    fewer = FaultPlan(1, HALF, only=["step 1"])
+    assert [number for number in range(3) if fewer.takes_step(number)] == [1]
 
 
 def test_bad_faults_are_errors():

@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from random import Random
 
 import pytest
 
@@ -11,7 +12,8 @@ from steersman.client import tree
 from steersman.client.errors import ClientError
 from steersman.client.objects import labels_of
 from steersman.runtime.controller import Controller
-from steersman.testing.fault_plan import DEFAULT_FAULTS
+from steersman.runtime.manager import Manager
+from steersman.testing.fault_plan import DEFAULT_FAULTS, WATCH_FAULTS
 from steersman.testing.simulation import SEED_VARIABLE, Simulation, SimulationError, run_in_new_loop, simulate
 
 MAPS, DEPLOYMENTS, PODS = tree("v1", "ConfigMap"), tree("apps/v1", "Deployment"), tree("v1", "Pod")
@@ -143,16 +145,65 @@ def test_failure_without_faults_is_reported_as_such():
         broken()
 
 
-def test_seed_variable_selects_one_seed(monkeypatch):
+@pytest.mark.parametrize(("text", "expected"), [("17", [17]), ("17-19", [17, 18, 19])])
+def test_seed_variable_selects_the_seeds(monkeypatch, text, expected):
     seeds = []
 
     @simulate(seeds=range(5), **ALONE)
     async def note(simulation):
         seeds.append(simulation.seed)
 
-    monkeypatch.setenv(SEED_VARIABLE, "17")
+    monkeypatch.setenv(SEED_VARIABLE, text)
     note()
-    assert seeds == [17]
+    assert seeds == expected
+
+
+@pytest.mark.parametrize("text", ["", "all", "-3", "3-x"])
+def test_bad_seed_variable_is_an_error(monkeypatch, text):
+    monkeypatch.setenv(SEED_VARIABLE, text)
+    with pytest.raises(ValueError, match=f"{SEED_VARIABLE}={text}: expected a seed"):
+        simulate(**ALONE)(grow_pool)()
+
+
+def test_failure_is_reduced_to_the_fewest_steps():
+    @simulate(seeds=[1], faults=[], **ALONE)
+    async def broken(simulation):
+        drawn = {number: simulation.dice.random() for number in simulation.steps(6)}
+        if {2, 4} <= drawn.keys():
+            raise RuntimeError(f"{drawn[2]} {drawn[4]}")
+
+    with pytest.raises(SimulationError) as failure:
+        broken()
+    headline, _, *fewest = str(failure.value).splitlines()
+    assert fewest == ["the fewest of 6 faults and steps that make it fail:", "  step 2", "  step 4"]
+    dice = [str(Random(f"1 step {number}").random()) for number in (2, 4)]
+    assert headline == f"seed 1 fails: {' '.join(dice)}"
+
+
+def test_failure_of_the_components_is_one_of_the_seed():
+    @simulate(seeds=[1], faults=[], nodes=0, scheduler=False, controllers=["job-controller"])
+    async def broken(simulation):
+        def fail(*_, **__):
+            raise RuntimeError("the manager is broken")
+
+        monkeypatch = pytest.MonkeyPatch()
+        with monkeypatch.context() as patch:
+            patch.setattr(Manager, "_work", fail)
+            await simulation.restart_components()
+            await simulation.settle()
+
+    with pytest.raises(SimulationError, match="seed 1 fails: the manager is broken"):
+        broken()
+
+
+@pytest.mark.parametrize("kind", WATCH_FAULTS)
+def test_controller_survives_faults_of_its_watches(kind):
+    @simulate(seeds=[1], faults=[{kind: True, "probability": 0.5}], **ALONE)
+    async def watched(simulation):
+        await grow_pool(simulation, Pool)
+        assert any(kind.startswith(name.partition(":")[0]) for name in simulation.plan.injected)
+
+    watched()
 
 
 @pytest.mark.parametrize("number", [1, 2])

@@ -39,8 +39,8 @@ class ClusterFaults:
     def add(self, **fields: Any) -> ClusterFault:
         """Add a fault: ``verb``, ``resource``, ``name``, ``namespace``, ``user_agent``, ``respond``, ``after``, ``times``, …
 
-        ``respond`` is a status code, ``"timeout"``, ``"reset"``, or ``"lose-answer"``, whose request takes effect. Raises
-        ``FaultError`` for an unknown field or a bad value.
+        ``respond`` is a status code, ``"timeout"``, ``"reset"``, ``"lose-answer"``, whose request takes effect, or
+        ``"duplicate"``, whose request takes effect twice. Raises ``FaultError`` for an unknown field or a bad value.
         """
         return ClusterFault(self._process, self._process.call("faults.add", fields))
 
