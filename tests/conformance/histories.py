@@ -60,7 +60,7 @@ class Scenario:
     rest_seconds: ClassVar[float] = REST_SECONDS
 
     async def prepare(self, world: World) -> None:
-        """Create what there is before the controllers start."""
+        """Create objects before the controllers start."""
 
     async def edit(self, world: World) -> None:
         """Make one random change as a user, with ``world.client`` and ``world.dice``."""

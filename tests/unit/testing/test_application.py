@@ -62,22 +62,6 @@ async def test_watch_is_not_in_flight():
         await request
 
 
-async def test_cut_link_breaks_its_requests_and_refuses_others():
-    app = application(stuck)
-    cut, other = Link(app), Link(app)
-    requests = [asyncio.ensure_future(Loopback(link.serve).request("GET", "/api/v1/pods")) for link in (cut, other)]
-    await IdleDetector().wait()
-    cut.cut()
-    with pytest.raises(ConnectionError, match="reset by peer"):
-        await requests[0]
-    with pytest.raises(ConnectionError, match="the process has ended"):
-        await Loopback(cut.serve).request("GET", "/api/v1/pods")
-    assert [request.link for request in app.open_requests] == [other]
-    other.cut()
-    with pytest.raises(ConnectionError):
-        await requests[1]
-
-
 async def test_duplicated_request_is_served_twice_and_answered_once():
     bodies = []
 
