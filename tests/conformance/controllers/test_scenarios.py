@@ -9,4 +9,4 @@ from tests.conformance.histories import play_scenario
 
 @pytest.mark.parametrize("name", NAMES)
 def test_scenario_converges(name, tmp_path):
-    play_scenario(scenario_type(name), tmp_path, seeds=range(4))
+    play_scenario(scenario_type(name), tmp_path, seeds=range(2))
