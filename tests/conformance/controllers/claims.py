@@ -212,7 +212,10 @@ def _wrong_claims(pod: Pod, claims: dict[str, ResourceClaim], templates: set[str
     if without and {entry.resourceClaimTemplateName for entry in without} <= templates:
         return f"{[entry.name for entry in without]} have no claims"
     for name in named.values() if node_of(pod) and not without else ():
-        status = claims[name].status if name in claims else None
+        claim = claims.get(name)
+        if claim is None or metadata_field(claim, "deletionTimestamp"):  # the API server permits no new reservation
+            continue
+        status = claim.status
         reserved = {consumer.uid for consumer in (status.reservedFor if status else None) or ()}
         if status is not None and status.allocation is not None and uid_of(pod) not in reserved:
             return f"{name} is not reserved for it"
