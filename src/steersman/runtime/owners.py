@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -52,24 +53,19 @@ def owners_of(obj: Any) -> list[Owner]:
 
 
 def _owner(reference: Any) -> Owner:
-    if isinstance(reference, dict):
-        get = reference.get
-        return Owner(
-            get("apiVersion") or "",
-            get("kind") or "",
-            get("name") or "",
-            get("uid") or "",
-            controller=get("controller") or False,
-            block_owner_deletion=get("blockOwnerDeletion") or False,
-        )
+    get = reference.get if isinstance(reference, dict) else partial(_attribute, reference)
     return Owner(
-        reference.apiVersion or "",
-        reference.kind or "",
-        reference.name or "",
-        reference.uid or "",
-        controller=reference.controller or False,
-        block_owner_deletion=reference.blockOwnerDeletion or False,
+        get("apiVersion") or "",
+        get("kind") or "",
+        get("name") or "",
+        get("uid") or "",
+        controller=get("controller") or False,
+        block_owner_deletion=get("blockOwnerDeletion") or False,
     )
+
+
+def _attribute(reference: Any, name: str) -> Any:
+    return getattr(reference, name, None)
 
 
 def controller_of(obj: Any) -> Owner | None:

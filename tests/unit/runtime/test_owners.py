@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 from lightkube.models.core_v1 import Pod
 from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
@@ -39,6 +41,11 @@ def test_owners_of_returns_all_owners(make):
     owners = owners_of(make(NODE, JOB))
     assert [owner.tree() for owner in owners] == [NODE, JOB]
     assert [owner.group for owner in owners] == ["", "batch"]
+
+
+def test_owners_of_accepts_references_of_a_type_with_fewer_fields():
+    reference = SimpleNamespace(apiVersion="v1", kind="Node", name="n", uid="u2")
+    assert [owner.tree() for owner in owners_of(tree(reference))] == [NODE]
 
 
 def test_controller_of_returns_the_controller_reference(make):
