@@ -15,6 +15,18 @@ async def test_only_the_named_controllers_run():
     assert agents
 
 
+async def test_metadata_watch_follows_the_informers_of_other_components():
+    async with EmbeddedCluster(clock="virtual") as cluster:
+        await cluster.settle()
+        components = cluster._components
+        followed = components.metadata_watch.informers
+        whole = {
+            name: informer for (_, name), informer in components.manager.context.informers.of_whole_objects().items()
+        }
+        assert {"pods", "jobs.batch", "clusterroles.rbac.authorization.k8s.io"} <= whole.keys() <= followed.keys()
+        assert [name for name, informer in whole.items() if followed[name] is not informer] == []
+
+
 async def test_components_have_user_agents_of_their_own():
     async with EmbeddedCluster(clock="virtual") as cluster:
         spec = {"containers": [{"name": "c", "image": "i"}]}

@@ -1,8 +1,9 @@
 """Informers of the metadata of every served resource, added and removed as discovery changes.
 
-A resource that has an informer of whole objects already needs no second watch; the others have informers of metadata only.
-Upstream: ``controller-manager/pkg/informerfactory``. For controllers of objects of any kind: garbage collection, namespaces, quota. Discovery is read again when a
+For controllers of objects of any kind: garbage collection, namespaces, quota. A resource that has an informer of whole
+objects already needs no second watch; the others have informers of metadata only. Discovery is read again when a
 CustomResourceDefinition or APIService changes, and rarely by polling, for aggregated servers whose resources change.
+Upstream: ``k8s.io/controller-manager/pkg/informerfactory``.
 """
 
 from __future__ import annotations
