@@ -7,8 +7,10 @@ import os
 
 import pytest
 
+from steersman.testing.host import suspended
 from steersman.testing.host.options import ClusterOptions
 from steersman.testing.host.suspended import CLUSTERS_MAX, ForkableEventLoop, SuspendedClusters
+from steersman.testing.waiting import SettleError
 
 
 @pytest.fixture
@@ -33,6 +35,30 @@ def test_separated_loop_is_woken_through_sockets_of_its_own(loop):
     loop.separate()
     assert not shared & identities()
     assert loop.run_until_complete(asyncio.to_thread(lambda: "from a thread")) == "from a thread"
+
+
+class Restless:
+    """Stands for a cluster whose controllers work without end."""
+
+    def __init__(self, *args):
+        self.embedded, self.timeouts = self, []
+
+    async def start(self):
+        """Start at once."""
+
+    async def settle(self, *timeouts):
+        self.timeouts += timeouts
+        raise SettleError("a planted hot loop")
+
+    async def end(self):
+        """End at once."""
+
+
+def test_cluster_that_does_not_settle_is_suspended_nevertheless(monkeypatch):
+    monkeypatch.setattr(suspended, "HostedCluster", Restless)
+    cluster = suspended.SuspendedCluster(ClusterOptions(), None, prepared=None)
+    assert cluster.cluster.timeouts == [suspended.FIRST_ROUNDS_SECONDS]
+    cluster.close()
 
 
 class Recorded:
