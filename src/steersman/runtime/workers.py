@@ -39,7 +39,10 @@ class WorkPolicy:
 
 
 class Workers(Generic[K]):
-    """Processes keys of a queue until it is shut down. No failure of a reconcile ends a worker."""
+    """Processes keys of a queue until it is shut down. No failure of a reconcile ends a worker.
+
+    A worker is started when all others are busy, until there are as many as the policy allows: most queues never need them.
+    """
 
     def __init__(
         self,
@@ -61,14 +64,18 @@ class Workers(Generic[K]):
         self._log = log
         self._reconcile_log = reconcile_log
         self._stopping = False
+        #: Runs the workers, while ``run`` does.
+        self._group: asyncio.TaskGroup
+        self._started = 0
+        #: Workers without a key.
+        self._free = 0
 
     async def run(self) -> None:
         """Process keys until ``stop`` (running reconciles finish) or cancellation (they are cancelled)."""
         self._metrics.set_workers(self._policy.workers)
         try:
-            async with asyncio.TaskGroup() as group:
-                for number in range(self._policy.workers):
-                    group.create_task(self._work(), name=f"{self.queue.name}: worker {number}")
+            async with asyncio.TaskGroup() as self._group:
+                self._ensure_free()
         finally:
             self.queue.shut_down()
 
@@ -77,14 +84,23 @@ class Workers(Generic[K]):
         self._stopping = True
         self.queue.shut_down()
 
+    def _ensure_free(self) -> None:
+        """Start a worker for the next key if all others are busy, and one more is allowed."""
+        if not self._free and self._started < self._policy.workers:
+            self._group.create_task(self._work(), name=f"{self.queue.name}: worker {self._started}")
+            self._started += 1
+            self._free += 1
+
     async def _work(self) -> None:
         while True:
             try:
                 key = await self.queue.get()
             except ShutDown:
                 return
+            self._free -= 1
             try:
                 if not self._stopping:
+                    self._ensure_free()
                     with self._metrics.in_progress():
                         if self._reconcile_log is None:
                             await self._process(key)
@@ -92,6 +108,7 @@ class Workers(Generic[K]):
                             await self._reconcile_log.follow(key, self._process)
             finally:
                 self.queue.done(key)
+                self._free += 1
 
     async def _process(self, key: K) -> Attempt:
         started = self._clock.monotonic()

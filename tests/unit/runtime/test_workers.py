@@ -64,6 +64,23 @@ async def test_so_many_keys_are_worked_on_at_once_and_no_key_twice(queue, clock,
     assert len(most) == 10 + 3
 
 
+async def test_workers_start_when_all_others_are_busy(queue, clock, work):
+    def workers():
+        return sum(task.get_name().startswith("test: worker") for task in asyncio.all_tasks())
+
+    work(lambda key: clock.sleep(1), workers=3)
+    await clock.advance(0)
+    assert workers() == 1
+    for number in range(2):  # one after the other
+        queue.add(number)
+        await clock.advance(2)
+    assert workers() == 2
+    for number in range(10):
+        queue.add(number)
+    await clock.advance(0)
+    assert workers() == 3
+
+
 async def test_failed_reconcile_does_not_end_its_worker(queue, clock, work):
     done = []
 
