@@ -40,9 +40,9 @@ async def add_controllers(manager: Manager, *names: str, options: ControllerOpti
     for entry in entries:
         _ = entry.build
     shared = manager.context
-    served = await wait_for_server(shared.client)
+    resources = resources_of(await wait_for_server(shared.client))
     for entry in entries:
-        if missing_resources := missing(entry, served):
+        if missing_resources := missing(entry, resources):
             raise RegistryError(
                 f"controller {entry.name} cannot run: the server does not serve {', '.join(missing_resources)}"
             )
@@ -55,7 +55,7 @@ async def add_controllers(manager: Manager, *names: str, options: ControllerOpti
             dice=shared.dice,
             metrics=shared.metrics,
             informers=shared.informers,
-            served=resources_of(served),
+            served=resources,
         )
         managed = add_controller(manager, entry, context)
         if managed is None:

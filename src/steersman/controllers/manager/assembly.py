@@ -30,7 +30,7 @@ from steersman.runtime.leader_election import elector_for
 from steersman.runtime.manager import Manager, R
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from steersman.asynckit.clock import Clock
     from steersman.client import Client
@@ -137,10 +137,9 @@ async def wait_for_server(client: Client, *, seconds: float | None = SERVER_WAIT
         await clock.sleep(backoff.next_seconds())
 
 
-def missing(entry: Registration, served: ServedResources) -> list[str]:
-    """Return the resources that the controller needs and the server does not serve."""
-    served_resources = resources_of(served)
-    return [need for need in entry.needs if need not in served_resources]
+def missing(entry: Registration, resources: Container[str]) -> list[str]:
+    """Return the resources that the controller needs and that are not among ``resources``, those that are served."""
+    return [need for need in entry.needs if need not in resources]
 
 
 def resources_of(served: ServedResources) -> frozenset[str]:
@@ -148,8 +147,8 @@ def resources_of(served: ServedResources) -> frozenset[str]:
     return frozenset(f"{api_version} {resource.info.name}" for (api_version, _), resource in served.kinds.items())
 
 
-def selected(options: ManagerOptions, served: ServedResources) -> Iterable[Registration]:
-    """Return the controllers to run; enabled ones that cannot run are logged."""
+def selected(options: ManagerOptions, resources: Container[str]) -> Iterable[Registration]:
+    """Return the controllers to run where ``resources`` are served; enabled ones that cannot run are logged."""
     for entry in registered():
         if not is_enabled(entry, options.controllers):
             _log.info("controller %s is off", entry.name)
@@ -159,7 +158,7 @@ def selected(options: ManagerOptions, served: ServedResources) -> Iterable[Regis
         elif not entry.is_available:
             level = logging.WARNING if entry.name in options.controllers else logging.INFO
             _log.log(level, "controller %s is not part of this release", entry.name)
-        elif missing_resources := missing(entry, served):
+        elif missing_resources := missing(entry, resources):
             level = logging.WARNING if entry.name in options.controllers else logging.INFO
             _log.log(
                 level,
@@ -247,7 +246,7 @@ def add_controllers(
     """
     main = manager if group is None else group
     shared, delay_seconds, resources = manager.context, 0.0, resources_of(served)
-    for entry in selected(options, served):
+    for entry in selected(options, resources):
         runs = main if migration is None else migration.group_of(entry, main)
         if runs is None:
             continue

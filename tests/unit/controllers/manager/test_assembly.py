@@ -14,7 +14,7 @@ from steersman.client.errors import RequestFailed
 from steersman.client.transport import Response, TransportError
 from steersman.controllers.entry_points import RegistryError
 from steersman.controllers.manager import assembly
-from steersman.controllers.manager.assembly import assemble, missing, selected, wait_for_server
+from steersman.controllers.manager.assembly import assemble, missing, resources_of, selected, wait_for_server
 from steersman.controllers.manager.identities import OneIdentity
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controllers.registry import Registration, find
@@ -129,9 +129,9 @@ async def test_assemble_rejects_invalid_leader_election(cluster, configured):
 
 
 async def test_missing_returns_unserved_resources(cluster):
-    served = await ask(cluster.client)
+    resources = resources_of(await ask(cluster.client))
     entry = Registration("x", needs=("apps/v1 deployments", "apps/v9 nothings"))
-    assert missing(entry, served) == ["apps/v9 nothings"]
+    assert missing(entry, resources) == ["apps/v9 nothings"]
 
 
 async def test_selected_logs_controllers_that_cannot_run(cluster, caplog, monkeypatch):
@@ -140,7 +140,7 @@ async def test_selected_logs_controllers_that_cannot_run(cluster, caplog, monkey
     monkeypatch.setattr(assembly, "registered", lambda: entries)
     served = await ask(cluster.client)
     with caplog.at_level(logging.INFO):
-        result = list(selected(options(controllers=("absent-controller", "lacking-controller")), served))
+        result = list(selected(options(controllers=("absent-controller", "lacking-controller")), resources_of(served)))
     assert result == []
     assert caplog.messages == [
         "controller absent-controller is not part of this release",
