@@ -53,19 +53,15 @@ def owners_of(obj: Any) -> list[Owner]:
 
 
 def _owner(reference: Any) -> Owner:
-    get = reference.get if isinstance(reference, dict) else partial(_attribute, reference)
+    get = reference.get if isinstance(reference, dict) else partial(getattr, reference)
     return Owner(
-        get("apiVersion") or "",
-        get("kind") or "",
-        get("name") or "",
-        get("uid") or "",
-        controller=get("controller") or False,
-        block_owner_deletion=get("blockOwnerDeletion") or False,
+        get("apiVersion", None) or "",
+        get("kind", None) or "",
+        get("name", None) or "",
+        get("uid", None) or "",
+        controller=get("controller", None) or False,
+        block_owner_deletion=get("blockOwnerDeletion", None) or False,
     )
-
-
-def _attribute(reference: Any, name: str) -> Any:
-    return getattr(reference, name, None)
 
 
 def controller_of(obj: Any) -> Owner | None:
