@@ -24,6 +24,23 @@ if TYPE_CHECKING:
 
 #: Upstream: ``MaxRequestBodyBytes``.
 BODY_BYTES_MAX = 3 * 1024 * 1024
+_QUERY_FIELDS_MAX: Final = 1000
+
+
+def parse_query(raw: bytes) -> dict[str, list[str]]:
+    """Return the values of a query by name. Raises ``ValueError`` for a malformed query."""
+    text = raw.decode("ascii")
+    if "%" in text or "+" in text:
+        return parse_qs(text, keep_blank_values=True, errors="strict", max_num_fields=_QUERY_FIELDS_MAX)
+    pairs = text.split("&")
+    if len(pairs) > _QUERY_FIELDS_MAX:
+        raise ValueError("Max number of fields exceeded")
+    query: dict[str, list[str]] = {}
+    for pair in pairs:
+        if pair:
+            name, _, value = pair.partition("=")
+            query.setdefault(name, []).append(value)
+    return query
 
 
 class Request:
@@ -82,8 +99,7 @@ class Request:
         """Return the query values by name. Raises a 400 StatusError for a malformed query."""
         if self._query is None:
             try:
-                raw = self.raw_query.decode("ascii")
-                self._query = parse_qs(raw, keep_blank_values=True, errors="strict", max_num_fields=1000) if raw else {}
+                self._query = parse_query(self.raw_query)
             except ValueError as error:
                 raise bad_request(f"invalid query: {error}") from None
         return self._query

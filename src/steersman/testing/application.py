@@ -12,7 +12,7 @@ import msgspec
 from steersman.apimachinery.errors import too_large_resource_version
 from steersman.apiserver.endpoints.representation import render_status
 from steersman.apiserver.filters.max_in_flight import is_long_running
-from steersman.apiserver.filters.request_info import parse, refine
+from steersman.apiserver.filters.request_info import PathCache, refine
 from steersman.asynckit.clock import RealClock
 from steersman.nodes.registration import LEASE_NAMESPACE
 from steersman.testing.faults import COMPONENTS, REASONS, FaultSet
@@ -135,6 +135,7 @@ class ClusterApplication:
         self.server: Application | None = None
         self.faults: Final = FaultSet(dice)
         self.trace: Final = RequestTrace()
+        self._paths: Final = PathCache()
         #: Times of commits, for stale reads.
         self.revision_times: Final = RevisionTimes(clock)
         #: Returns the seconds that a request of a component, or a piece of its watch, travels; None: they arrive at once.
@@ -181,7 +182,7 @@ class ClusterApplication:
             raise ValueError(f"no {scope['type']} here, only http")
         task = asyncio.current_task()
         assert task is not None
-        info, started = _info_of(scope), self._clock.monotonic()
+        info, started = self._info_of(scope), self._clock.monotonic()
         request = OpenRequest(info, self._record(info, scope), task, send)
         request.link = scope.get(LINK_KEY)
         scope[_SCOPE_KEY] = request
@@ -217,6 +218,11 @@ class ClusterApplication:
                 self.note_outside_activity()
 
         return counted
+
+    def _info_of(self, scope: Message) -> RequestInfo:
+        info = self._paths.parse(scope["method"], scope["path"])
+        raw_query = scope["query_string"]
+        return refine(info, raw_query) if raw_query and info.is_resource and not info.name else info
 
     def _record(self, info: RequestInfo, scope: Message) -> RequestRecord:
         record = RequestRecord(
@@ -467,12 +473,6 @@ async def _respond(request: OpenRequest, code: int) -> None:
     headers.append((b"content-length", b"%d" % len(body)))
     await request.send({"type": "http.response.start", "status": code, "headers": headers})
     await request.send({"type": "http.response.body", "body": body})
-
-
-def _info_of(scope: Message) -> RequestInfo:
-    info = parse(scope["method"], scope["path"])
-    raw_query = scope["query_string"]
-    return refine(info, raw_query) if raw_query and info.is_resource and not info.name else info
 
 
 def _user_agent_of(scope: Message) -> str:

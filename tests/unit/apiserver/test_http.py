@@ -1,9 +1,13 @@
 """HTTP requests and responses."""
 
+from urllib.parse import parse_qs
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steersman.apimachinery.errors import StatusError
-from steersman.apiserver.http import BODY_BYTES_MAX, Request, Response, page_not_found
+from steersman.apiserver.http import BODY_BYTES_MAX, Request, Response, page_not_found, parse_query
 
 
 def request(*messages: dict, query: bytes = b"", headers: tuple = ()) -> Request:
@@ -36,6 +40,19 @@ def test_query_decodes_values_and_keeps_empty_ones():
         ["", "1"],
         "",
     )
+
+
+@given(st.text("a=&;%+é2", max_size=30).map(str.encode))
+def test_parse_query_agrees_with_the_standard_library(raw):
+    def outcome(parse):
+        try:
+            return parse()
+        except ValueError:
+            return None
+
+    text = raw.decode("latin-1")
+    expected = outcome(lambda: parse_qs(text, keep_blank_values=True, errors="strict")) if text.isascii() else None
+    assert outcome(lambda: parse_query(raw)) == expected
 
 
 @pytest.mark.parametrize("query", [b"a=%ff", b"\xff", b"&".join([b"a=1"] * 1001)])

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qs
 
 from steersman.apimachinery.errors import StatusError, path_not_found
 from steersman.apimachinery.names import name_is_path_segment
 from steersman.apimachinery.selectors import SelectorError, parse_field_selector
+from steersman.apiserver.http import parse_query
 from steersman.apiserver.request import RequestInfo
 from steersman.apiserver.workers import in_worker, is_large
 
@@ -43,20 +43,31 @@ _PATH_VERBS: Final = frozenset({"proxy", "watch"})
 _NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
 
 
+class PathCache:
+    """Cache of ``parse``. Requests for a cached path share one object."""
+
+    def __init__(self) -> None:
+        self._infos: dict[tuple[str, str], RequestInfo] = {}
+
+    def parse(self, method: str, path: str) -> RequestInfo:
+        """Parse method and path. Raises a StatusError for an incomplete path."""
+        info = self._infos.get((method, path))
+        if info is None:
+            info = parse(method, path)
+            if len(path) <= _KEPT_PATH_MAX:
+                if len(self._infos) >= _KEPT_MAX:
+                    self._infos.clear()
+                self._infos[method, path] = info
+        return info
+
+
 def request_info() -> Filter:
-    """Set ``request.info``. Requests for a cached path share one object."""
-    cache: dict[tuple[str, str], RequestInfo] = {}
+    """Set ``request.info``."""
+    paths = PathCache()
 
     def wrap(handler: Handler) -> Handler:
         def filtered(request: Request) -> Awaitable[Response]:
-            key = (request.method, request.path)
-            info = cache.get(key)
-            if info is None:
-                info = parse(request.method, request.path)
-                if len(request.path) <= _KEPT_PATH_MAX:
-                    if len(cache) >= _KEPT_MAX:
-                        cache.clear()
-                    cache[key] = info
+            info = paths.parse(request.method, request.path)
             if request.raw_query and info.is_resource and not info.name and info.verb in _REFINED:
                 if is_large(len(request.raw_query)):
                     return refined_in_worker(request, info)
@@ -132,7 +143,7 @@ def refine(info: RequestInfo, raw_query: bytes) -> RequestInfo:
     if raw_query.find(b"watch") < 0 and raw_query.find(b"fieldSelector") < 0:
         return info
     try:
-        query = parse_qs(raw_query.decode("ascii"), keep_blank_values=True, max_num_fields=1000)
+        query = parse_query(raw_query)
     except ValueError:
         return info  # the handler that reads the query reports the error
     is_read = info.verb != "deletecollection"
