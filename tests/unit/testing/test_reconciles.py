@@ -1,5 +1,7 @@
 """Record of reconciles."""
 
+import pytest
+
 from steersman.asynckit.clock import FakeClock
 from steersman.runtime.reconcile_log import Attempt
 from steersman.runtime.result import Outcome
@@ -32,6 +34,13 @@ async def test_slow_reconciles_are_no_hot_loop():
         reconcile(trace)
         await clock.advance(10)
     assert trace.hot_loops(count=5, seconds=10) == []
+
+
+@pytest.fixture(autouse=True)
+def _reconcile_of_the_test():
+    token = CURRENT_RECONCILE.set("")
+    yield
+    CURRENT_RECONCILE.reset(token)
 
 
 def test_report_has_counts_causes_and_errors():
