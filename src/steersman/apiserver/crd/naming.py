@@ -18,16 +18,15 @@ from steersman.apiserver.kinds.apiextensions.customresourcedefinition.approval i
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.conditions import set_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.crd.group_names import OtherNames
 
 
 _TERMINATING: Final = "Terminating"
 
 
-def plan_status(definition: Tree, others: Iterable[Tree], *, now: str) -> Tree | None:
-    """Return the desired status of a definition; None if unchanged. ``others``: accepted names of the group's others."""
+def plan_status(definition: Tree, others: OtherNames, *, now: str) -> Tree | None:
+    """Return the desired status of a definition; None if unchanged."""
     status: Tree = {**(definition.get("status") or {})}
     accepted, conflict = _accept(definition, others)
     conditions = [dict(c) for c in status.get("conditions") or ()]
@@ -72,20 +71,15 @@ def with_ending(definition: Tree, ending: DeletionProgress, *, now: str) -> Tree
     return status | {"conditions": conditions}
 
 
-def _accept(definition: Tree, others: Iterable[Tree]) -> tuple[Tree, tuple[str, str] | None]:
+def _accept(definition: Tree, others: OtherNames) -> tuple[Tree, tuple[str, str] | None]:
     """Return the accepted names, and reason and message of the last conflict. Accepted names stay accepted."""
     spec_names = definition["spec"]["names"]
     accepted: Tree = {**((definition.get("status") or {}).get("acceptedNames") or {"plural": "", "kind": ""})}
-    resources: set[str] = set()
-    kinds: set[str] = set()
-    for names in others:
-        resources |= {names.get("plural", ""), names.get("singular", ""), *(names.get("shortNames") or ())}
-        kinds |= {names.get("kind", ""), names.get("listKind", "")}
     conflict: tuple[str, str] | None = None
-    fields = ("plural", "singular", "shortNames", "kind", "listKind")
-    for field, taken in zip(fields, (resources, resources, resources, kinds, kinds), strict=True):
+    for field in ("plural", "singular", "shortNames", "kind", "listKind"):
+        is_taken = others.has_kind if field in ("kind", "listKind") else others.has_resource
         requested, current = (_names(where.get(field)) for where in (spec_names, accepted))
-        clashing = [f"{quote(name)} is already in use" for name in requested if name in taken and name not in current]
+        clashing = [f"{quote(name)} is already in use" for name in requested if name not in current and is_taken(name)]
         if clashing:
             message = clashing[0] if len(clashing) == 1 else f"[{', '.join(clashing)}]"
             conflict = f"{field[0].upper()}{field[1:]}Conflict", message

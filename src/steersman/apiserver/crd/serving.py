@@ -204,6 +204,7 @@ class CustomResources:
         try:
             for name in names:
                 await self._sync(name, starter)
+                await asyncio.sleep(0)  # requests take turns with many definitions
         finally:
             self._busy.discard(group)
             starter.wake()

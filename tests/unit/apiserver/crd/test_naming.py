@@ -1,7 +1,11 @@
 """Names of definitions accepted."""
 
+import json
+
 from steersman.apiserver.crd import naming
 from steersman.apiserver.crd.definition import is_established
+from steersman.apiserver.crd.group_names import GroupNames, OtherNames
+from steersman.apiserver.generic.entry import Entry
 
 NOW = "2026-01-01T00:00:00Z"
 
@@ -28,9 +32,14 @@ def definition(plural: str = "shirts", kind: str = "Shirt", **names: object) -> 
     }
 
 
+def names_of(tree: dict, *others: dict) -> OtherNames:
+    names = GroupNames()
+    names.reset([Entry(other["metadata"]["name"], json.dumps(other).encode(), 1) for other in (tree, *others)])
+    return names.others(tree["metadata"]["name"])
+
+
 def accepted(tree: dict, others: list[dict] | None = None) -> dict:
-    names = [other["status"]["acceptedNames"] for other in others or ()]
-    status = naming.plan_status(tree, names, now=NOW)
+    status = naming.plan_status(tree, names_of(tree, *others or ()), now=NOW)
     assert status is not None
     return {**tree, "status": status}
 
@@ -48,7 +57,7 @@ def test_unused_names_are_accepted_and_the_definition_is_established():
 
 
 def test_plan_is_idempotent():
-    assert naming.plan_status(accepted(definition()), [], now="2027-01-01T00:00:00Z") is None
+    assert naming.plan_status(accepted(definition()), names_of(definition()), now="2027-01-01T00:00:00Z") is None
 
 
 def test_kind_in_use_is_not_accepted():
