@@ -12,10 +12,14 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 
 PODS = "/api/v1/namespaces/default/pods"
+#: Streams of a storm.
+STREAMS = 90
+STREAM_QUERIES = ("exec?command=a&stdout=true", "attach?stdout=true", "log?follow=true")
 POD = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -97,3 +101,51 @@ async def test_log_is_read_over_a_websocket(session: aiohttp.ClientSession, prot
             text += base64.b64decode(message.data) if "base64" in protocol else message.data
         assert text == b"hello\n"
         assert (socket.protocol or "", socket.close_code) == (protocol, 1000)
+
+
+async def stream_figures(session: aiohttp.ClientSession) -> tuple[int, int]:
+    """Return the number of open files of the API server, and of its streams of pods."""
+    async with session.get("/metrics") as answer:
+        lines = (await answer.text()).splitlines()
+    (files,) = [line.split()[1] for line in lines if line.startswith("process_open_fds")]
+    streams = [
+        int(float(line.rpartition(" ")[2]))
+        for line in lines
+        if line.startswith("apiserver_longrunning_requests{")
+        and any(f'subresource="{name}"' in line for name in ("exec", "attach", "log"))
+    ]
+    return int(float(files)), sum(streams)
+
+
+async def storm(session: aiohttp.ClientSession) -> None:
+    """Open streams side by side; every second command is followed to its end, the other streams break after a message."""
+
+    async def stream(number: int) -> None:
+        query = STREAM_QUERIES[number % len(STREAM_QUERIES)]
+        protocols = () if "log" in query else ("v5.channel.k8s.io",)
+        async with websocket(session, f"{PODS}/web/{query}", protocols) as socket:
+            message = await socket.receive()
+            while number % 2 and "exec" in query and message.type is aiohttp.WSMsgType.BINARY:
+                message = await socket.receive()
+
+    await asyncio.gather(*map(stream, range(STREAMS)))
+
+
+async def test_storms_of_streams_that_break_leave_nothing_open(plane: ControlPlane) -> None:
+    headers = {"Authorization": f"Bearer {plane.token}"}
+    limitless = aiohttp.TCPConnector(ssl=ssl.create_default_context(cafile=str(plane.ca)), limit=0)
+    async with aiohttp.ClientSession(plane.url, connector=limitless, headers=headers) as session:
+        await running_pod(session)
+        await storm(session)  # connections to the kubelet may stay
+        before, _ = await until_still(session, files_max=None)
+        await storm(session)
+        await until_still(session, files_max=before)
+
+
+async def until_still(session: aiohttp.ClientSession, *, files_max: int | None) -> tuple[int, int]:
+    """Return the figures when no stream is open, and no more files than ``files_max``."""
+    async with asyncio.timeout(HANG_SECONDS):
+        while True:
+            files, streams = await stream_figures(session)
+            if not streams and (files_max is None or files <= files_max):
+                return files, streams
