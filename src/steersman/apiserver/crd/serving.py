@@ -32,6 +32,7 @@ from steersman.apiserver.generic.entry import Layout
 from steersman.apiserver.generic.options import DeleteOptions
 from steersman.apiserver.generic.served import ServedResource
 from steersman.apiserver.request import SERVER_USER, RequestContext
+from steersman.asynckit.slices import next_turn
 from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ class CustomResources:
         try:
             for name in names:
                 await self._sync(name, starter)
-                await asyncio.sleep(0)  # requests take turns with many definitions
+                await next_turn()  # requests take turns with many definitions
         finally:
             self._busy.discard(group)
             starter.wake()
