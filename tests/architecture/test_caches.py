@@ -33,6 +33,7 @@ COLLECTIONS = {
     "apimachinery/managedfields/fieldset.py:LEAF_NODE": "stays empty",
     "apiserver/authn/union.py:_NOTHING": "stays empty",
     "apiserver/generic/entry.py:_NO_LABELS": "stays empty",
+    "apiserver/workers.py:_loops_without_workers": "weak references to event loops",
     "cli/signals.py:_killed_on_exit": "processes that the command starts",
     "client/resource_types.py:_custom_models": "models that the program registers",
     "controllers/manager/assembly.py:_RUNNING": "weak references to registries",

@@ -23,6 +23,7 @@ from contextvars import Context, ContextVar, copy_context
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+from weakref import WeakSet
 
 from steersman.apimachinery.workmeter import Allowance, InterruptedWorkError, Interruption, WorkLimitError, metered
 
@@ -173,8 +174,11 @@ class Workers:
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what ``function`` returns in a worker. Raises what it raises."""
+        loop = asyncio.get_running_loop()
+        if loop in _loops_without_workers:
+            return function(*args, **kwargs)
         self._start()
-        job = _Job(lambda: function(*args, **kwargs), asyncio.get_running_loop(), copy_context())
+        job = _Job(lambda: function(*args, **kwargs), loop, copy_context())
         self.pending += 1
         try:
             self._jobs.put(job)
@@ -216,6 +220,8 @@ class Workers:
             del job  # and with it the trees of its request
 
 
+#: Loops that run all steps themselves.
+_loops_without_workers: Final[WeakSet[asyncio.AbstractEventLoop]] = WeakSet()
 _workers: Final = Workers(THREADS)
 os.register_at_fork(after_in_child=_workers.forget)
 
@@ -224,6 +230,11 @@ in_worker: Final = _workers.run
 
 #: End the threads of workers, e.g. before a fork.
 stop_workers: Final = _workers.stop
+
+
+def work_on_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Let ``loop`` run all steps itself, so that their order is fixed: for simulations."""
+    _loops_without_workers.add(loop)
 
 
 def are_workers_busy() -> bool:

@@ -11,7 +11,7 @@ import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apiserver.workers import are_workers_busy
+from steersman.apiserver.workers import are_workers_busy, work_on_loop
 from steersman.asynckit.clock import RealClock
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ class IdleDetector:
         self._waiting = 0
 
     def use_executor(self, *, inline: bool = False) -> None:
-        """Replace the loop's default executor, so that its threads are counted, or ``inline`` are not used."""
+        """Replace the loop's default executor, so that its threads are counted, or ``inline`` no threads are used."""
+        if inline:
+            work_on_loop(self._loop)
         self._executor = None if inline else CountingExecutor()
         self._loop.set_default_executor(InlineExecutor(1) if inline else self._executor or CountingExecutor())
 

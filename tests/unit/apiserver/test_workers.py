@@ -24,6 +24,7 @@ from steersman.apiserver.workers import (
     is_large,
     on_loop,
     with_allowance,
+    work_on_loop,
 )
 
 
@@ -34,6 +35,14 @@ async def _until(event: threading.Event) -> None:
 async def test_in_worker_returns_the_result_of_another_thread():
     assert await in_worker(lambda a, *, b: (a, b), 1, b=2) == (1, 2)
     assert await in_worker(threading.get_ident) != threading.get_ident()
+
+
+async def test_in_worker_stays_on_a_loop_that_works_itself():
+    work_on_loop(asyncio.get_running_loop())
+    assert await in_worker(threading.get_ident) == threading.get_ident()
+    with pytest.raises(ZeroDivisionError):
+        await in_worker(lambda: 1 / 0)
+    assert not are_workers_busy()
 
 
 async def test_in_worker_raises_what_the_step_raises():

@@ -1,10 +1,12 @@
 """Detection of an idle event loop."""
 
 import asyncio
+import threading
 
 import pytest
 from tests.busy_machine import HANG_SECONDS
 
+from steersman.apiserver.workers import in_worker
 from steersman.asynckit.clock import RealClock
 from steersman.testing.idle import IdleDetector, InlineExecutor, LoopError
 
@@ -54,6 +56,7 @@ async def test_inline_executor_runs_calls_in_the_thread_of_the_loop():
     task = asyncio.ensure_future(asyncio.to_thread(order.append, 1))
     await idle.wait()
     assert (order, task.done()) == ([1], True)
+    assert await in_worker(threading.get_ident) == threading.get_ident()
 
 
 def test_inline_executor_raises_what_the_call_raises():
