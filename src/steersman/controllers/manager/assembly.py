@@ -78,9 +78,10 @@ class Managed:
 
     async def run(self) -> None:
         """Run until ``stop`` or cancellation."""
-        delay = self._context.clock.sleep(self._delay_seconds)
-        if not await run_unless_stopped(delay, self._stop_requested):
-            return
+        if self._delay_seconds:
+            delay = self._context.clock.sleep(self._delay_seconds)
+            if not await run_unless_stopped(delay, self._stop_requested):
+                return
         writer = Supervisor(self.name)
         events = self._context.events
         writer.start("events", events.run())
