@@ -17,6 +17,7 @@ from steersman.apimachinery.codec import encode
 from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.zpages import JSON, negotiate_page
 from steersman.asynckit.tasks import Supervisor
+from steersman.nodes.http_serving import listener_runner
 from steersman.nodes.kubelet.channel_socket import CHANNEL_PROTOCOLS, V5, ChannelSocket
 from steersman.nodes.kubelet.channels import ChannelStreams
 from steersman.nodes.kubelet.host import RequestError
@@ -99,7 +100,7 @@ class KubeletServer:
 
     async def run(self) -> None:
         """Run until ``stop``, which closes open streams."""
-        runner = web.ServerRunner(web.Server(self.handle, access_log=None), shutdown_timeout=_STOP_SECONDS)
+        runner = listener_runner(self.handle, shutdown_seconds=_STOP_SECONDS)
         await runner.setup()
         try:
             await web.SockSite(runner, self._sock, ssl_context=self._tls).start()

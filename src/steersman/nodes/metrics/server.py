@@ -18,6 +18,7 @@ from aiohttp import web
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.errors import StatusError
 from steersman.client.errors import ClientError
+from steersman.nodes.http_serving import listener_runner
 from steersman.nodes.metrics import openapi
 from steersman.nodes.metrics.api import Lookup, MetricsAPI
 from steersman.nodes.metrics.registration import HOST, OtherServerError, front_proxy_ca, register, unregister
@@ -97,7 +98,7 @@ class MetricsServer:
     async def _serve(self) -> None:
         pems = await asyncio.to_thread(self._make_pems, [HOST])
         tls = await asyncio.to_thread(server_tls, pems, await self._client_ca())
-        runner = web.ServerRunner(web.Server(self.handle, access_log=None), shutdown_timeout=_STOP_SECONDS)
+        runner = listener_runner(self.handle, shutdown_seconds=_STOP_SECONDS)
         await runner.setup()
         try:
             sock = socket.create_server(("127.0.0.1", 0))

@@ -1,0 +1,28 @@
+"""HTTP listeners of simulated components."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aiohttp import hdrs, web
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+
+def listener_runner(
+    handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], *, shutdown_seconds: float
+) -> web.BaseRunner:
+    """Return the runner of a listener whose requests go to ``handle``. Responses have no ``Server`` header, as Go's."""
+
+    @web.middleware
+    async def handle_all(request: web.Request, handler: object) -> web.StreamResponse:  # noqa: ARG001 — passed by name
+        return await handle(request)
+
+    application = web.Application(middlewares=[handle_all])
+    application.on_response_prepare.append(_remove_server_header)
+    return web.AppRunner(application, access_log=None, shutdown_timeout=shutdown_seconds)
+
+
+async def _remove_server_header(_request: web.BaseRequest, response: web.StreamResponse) -> None:
+    response.headers.popall(hdrs.SERVER, None)
