@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
 
 import httptools
 
+from steersman.apiserver.server.http1.accepted_headers import AcceptedHeaders, accepted_headers
 from steersman.apiserver.server.http1.exchange import Exchange
 from steersman.apiserver.server.http1.flow import Flow, Push
 from steersman.apiserver.server.http1.handover import hand_over
@@ -32,7 +32,6 @@ from steersman.apiserver.server.http1.limits import (
     PIPELINED_BYTES_MAX,
     WRITE_BYTES_MAX,
 )
-from steersman.apiserver.server.http1.peer import address, tls_extension
 from steersman.apiserver.server.http1.request_body import ChunkedFraming, RequestBody, body_headers
 from steersman.apiserver.server.http1.response import ResponseWriter
 from steersman.apiserver.server.http1.rules import (
@@ -46,6 +45,7 @@ from steersman.apiserver.server.http1.rules import (
     refusal_of_request_line,
     split_target,
 )
+from steersman.apiserver.server.http1.scope import RequestScopes
 
 if TYPE_CHECKING:
     from steersman.apiserver.server.http1.rules import Refusal
@@ -57,8 +57,6 @@ BODY: Final = 1
 ANSWER: Final = 2
 CLOSING: Final = 3
 
-_ASGI: Final = {"version": "3.0", "spec_version": "2.3"}
-
 
 class ServerConnection:
     """Protocol of a connection, with the methods of ``asyncio.Protocol``: a subclass could not be compiled to a native
@@ -66,10 +64,10 @@ class ServerConnection:
     """
 
     __slots__ = (
+        "_accepted_headers",
         "_closed",
         "_discarded",
         "_exchange",
-        "_extensions",
         "_framing",
         "_idle_since",
         "_idle_timer",
@@ -81,14 +79,12 @@ class ServerConnection:
         "_keeps_alive",
         "_loop",
         "_parser",
-        "_peer",
         "_phase",
         "_push",
         "_read_timer",
         "_remaining_body_bytes",
-        "_scheme",
+        "_scopes",
         "_server",
-        "_sockname",
         "_unparsed",
         "_write_timer",
         "flow",
@@ -121,6 +117,7 @@ class ServerConnection:
         #: Target and headers reported by the parser.
         self.url = b""
         self.headers: list[tuple[bytes, bytes]] = []
+        self._accepted_headers: AcceptedHeaders | None = None
         self._read_timer: Timer | None = None
         #: The read timer is for a head.
         self._is_head_timed = False
@@ -139,15 +136,8 @@ class ServerConnection:
         self.transport = transport
         self.flow = Flow(transport)
         self._push = Push(transport, self.flow)
-        self._peer = address(transport, "peername")
-        self._sockname = address(transport, "sockname")
-        tls = tls_extension(transport)
-        self._scheme = "https" if tls else "http"
-        self._extensions: dict[str, Any] = {
-            "steersman.push": self._push,
-            "steersman.upgrade": self.hand_over,
-            **tls,
-        }
+        extensions = {"steersman.push": self._push, "steersman.upgrade": self.hand_over}
+        self._scopes = RequestScopes(transport, extensions)
         # The default is 512 KiB for a TLS connection, in addition to the buffer of its socket.
         transport.set_write_buffer_limits(high=WRITE_BYTES_MAX)
         self._server.connections.add(self)
@@ -205,12 +195,14 @@ class ServerConnection:
                         continue
                     self._refuse(BAD_REQUEST)  # another protocol, which may never end a line
                     break
-                end = data.find(b"\r\n\r\n", at) + 4
-                if end < 4:
-                    self._unparsed += data[at:]
-                    self._check_partial_head(0)
-                    break
-                self._parse_head(data if end - at == size else data[at:end])
+                end = self._begin_repeated(data, at)
+                if end < 0:
+                    end = data.find(b"\r\n\r\n", at) + 4
+                    if end < 4:
+                        self._unparsed += data[at:]
+                        self._check_partial_head(0)
+                        break
+                    self._parse_head(data if end - at == size else data[at:end])
                 at = end
             elif self._phase == BODY:
                 at = self._parse_body(data, at)
@@ -219,6 +211,22 @@ class ServerConnection:
                     self._append_unparsed(data[at:])
                 break
         self._update_read_timer()
+
+    def _begin_repeated(self, data: bytes, start: int) -> int:
+        """Start the request at ``start`` if it repeats accepted headers; return the end of its head, else -1."""
+        accepted = self._accepted_headers
+        match = accepted.match(data, start) if accepted is not None else None
+        if accepted is None or match is None:
+            return -1
+        end, method, path, query = match
+        body: RequestBody | None = None
+        if accepted.body_bytes:
+            body = RequestBody()
+            self._is_raw_body = True
+            self._remaining_body_bytes = accepted.body_bytes
+        scope = self._scopes.create(method.decode(), path, query, "1.1", list(accepted.headers))
+        self._start_exchange(scope, body, keep_alive=True, expects_100=False)
+        return end
 
     def _append_unparsed(self, data: bytes) -> None:
         self._unparsed += data
@@ -295,6 +303,7 @@ class ServerConnection:
             self._refuse(refusal or BAD_REQUEST)
             return
         body: RequestBody | None = None
+        length: int | None = 0
         expects_100 = False
         if is_upgrade or not self._is_message_complete:
             length, expects_100 = body_headers(headers)
@@ -309,31 +318,23 @@ class ServerConnection:
                     self.headers = []  # trailers, which are dropped
                 else:
                     self._remaining_body_bytes = length
-        raw_path, query = target
-        path = raw_path.decode("ascii")
-        name = method.decode("ascii")
+        keep_alive = self._keeps_alive and not is_upgrade
+        if keep_alive and version == "1.1" and length is not None and not expects_100:
+            self._accepted_headers = accepted_headers(head, headers, length)
+        scope = self._scopes.create(method.decode("ascii"), *target, version, headers)
+        self._start_exchange(scope, body, keep_alive=keep_alive, expects_100=expects_100)
+
+    def _start_exchange(
+        self, scope: dict[str, Any], body: RequestBody | None, *, keep_alive: bool, expects_100: bool
+    ) -> None:
+        """Start the application."""
         server = self._server
-        scope: dict[str, Any] = {
-            "type": "http",
-            "asgi": _ASGI,
-            "http_version": version,
-            "server": self._sockname,
-            "client": self._peer,
-            "scheme": self._scheme,
-            "root_path": "",
-            "headers": headers,
-            "method": name,
-            "path": unquote(path) if "%" in path else path,
-            "raw_path": raw_path,
-            "query_string": query,
-            "extensions": self._extensions,
-        }
-        is_http10 = version == "1.0"
+        is_http10 = scope["http_version"] == "1.0"
         response = ResponseWriter(
             self.transport,
-            is_head_request=name == "HEAD",
+            is_head_request=scope["method"] == "HEAD",
             is_http10=is_http10,
-            keep_alive=self._keeps_alive and not is_upgrade,
+            keep_alive=keep_alive,
         )
         self._exchange = exchange = Exchange(
             scope,
@@ -564,7 +565,7 @@ class ServerConnection:
             self._write_timer = None
         self._phase = CLOSING
         self._parser = self._exchange = None
-        self._extensions = {}
+        self._scopes.release()
 
     # Timers
 

@@ -9,6 +9,8 @@ import msgspec
 #: Request line and headers: Go's ``DefaultMaxHeaderBytes``, and the slack of its buffer.
 HEAD_BYTES_MAX: Final = (1 << 20) + 4096
 HEADERS_MAX: Final = 1000
+#: Headers that a connection keeps, to recognize them in a later request.
+REPEATED_HEADERS_BYTES_MAX: Final = 4096
 #: Bytes after a request that are kept until its response is complete; then reading pauses.
 PIPELINED_BYTES_MAX: Final = 64 * 1024
 #: Bytes of a request body that the application has not received; then reading pauses.
