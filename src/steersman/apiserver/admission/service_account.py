@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.errors import not_found
 from steersman.apimachinery.names import generate_name
+from steersman.apimachinery.workmeter import charged
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
 from steersman.apiserver.kinds.shared.podspec.secrets import secret_names
 from steersman.apiserver.spec_facts import TOKEN_VOLUME_PREFIX
+from steersman.apiserver.workers import run_step
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -28,6 +30,7 @@ ENFORCE_ANNOTATION: Final = "kubernetes.io/enforce-mountable-secrets"
 TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 — where tokens are mounted
 #: Upstream's marker (``WarnOnlyBoundTokenExpirationPeriod``): the token was not requested by the pod's author.
 TOKEN_SECONDS: Final = 3607
+_UNITS_PER_CONTAINER: Final = 3
 
 
 class ServiceAccount(Plugin):
@@ -83,19 +86,19 @@ class ServiceAccount(Plugin):
         return self._with_account(attributes, spec, name, act=_check_secrets)
 
     def _with_account(self, attributes: Attributes, spec: Tree, name: str, *, act: _Act) -> Awaitable[None] | None:
-        """Call ``act``, immediately if the account is cached."""
+        """Call ``act``, immediately if the pod is small and the account is cached."""
         account = self._accounts.get_cached(name, namespace=attributes.namespace)
-        if account is None:
-            return self._act_after_lookup(attributes, spec, name, act=act)
+        if account is None or attributes.ctx.is_large:
+            return self._act_later(attributes, spec, name, act=act)
         act(attributes, spec, account)
         return None
 
-    async def _act_after_lookup(self, attributes: Attributes, spec: Tree, name: str, *, act: _Act) -> None:
+    async def _act_later(self, attributes: Attributes, spec: Tree, name: str, *, act: _Act) -> None:
         account = await self._accounts.get(name, namespace=attributes.namespace)
         if account is None:
             message = not_found("serviceaccount", name).message
             raise attributes.forbidden(f"error looking up service account {attributes.namespace}/{name}: {message}")
-        act(attributes, spec, account)
+        await run_step(act, attributes.ctx.is_large, attributes, spec, account)
 
     def _mount_token(self, spec: Tree) -> None:
         """Mount the token in containers without a mount at its path, from one shared volume."""
@@ -104,7 +107,7 @@ class ServiceAccount(Plugin):
         name = existing or generate_name(TOKEN_VOLUME_PREFIX, self._dice)
         needed = False
         for containers in ("initContainers", "containers"):
-            for container in spec.get(containers) or ():
+            for container in charged(spec.get(containers) or (), _UNITS_PER_CONTAINER):
                 mounts = container.get("volumeMounts") or []
                 if all(mount.get("mountPath") != TOKEN_PATH for mount in mounts):
                     container["volumeMounts"] = [*mounts, {"name": name, "readOnly": True, "mountPath": TOKEN_PATH}]
@@ -174,7 +177,7 @@ def _unlisted_secrets(spec: Tree, account: Tree) -> Iterator[str]:
         ("container", "containers"),
         ("ephemeral container", "ephemeralContainers"),
     ):
-        for container in spec.get(containers) or ():
+        for container in charged(spec.get(containers) or (), _UNITS_PER_CONTAINER):
             yield from _unlisted_in_container(f"{kind} {container['name']}", container, mountable, ending)
     pullable = {ref.get("name") for ref in account.get("imagePullSecrets") or ()}
     for position, ref in enumerate(spec.get("imagePullSecrets") or ()):

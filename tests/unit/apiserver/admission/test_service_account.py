@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import threading
 
 import pytest
 from tests.unit.apiserver.admission.plugged import Plugged, refusal
@@ -12,6 +13,7 @@ from steersman.apiserver.admission.service_account import (
     TOKEN_PATH,
     ServiceAccount,
 )
+from steersman.apiserver.workers import LARGE_BYTES
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 
@@ -138,3 +140,26 @@ async def test_account_enforces_mountable_secrets_of_ephemeral_containers():
         assert (
             refusal(answer) == f'ephemeral container e with envFrom referencing secret.secretName="no" {ENDING} secret'
         )
+
+
+class ThreadRecorder(random.Random):
+    """Dice that record the threads which roll them."""
+
+    def __init__(self):
+        super().__init__(1)
+        self.threads = set()
+
+    def choices(self, *args, **kwargs):
+        self.threads.add(threading.get_ident())
+        return super().choices(*args, **kwargs)
+
+
+@pytest.mark.parametrize(("count", "is_in_worker"), [(1, False), (LARGE_BYTES // 20, True)])
+async def test_large_pods_get_their_token_in_a_worker(count, is_in_worker):
+    dice = ThreadRecorder()
+    async with Plugged(lambda stored: ServiceAccount(stored("serviceaccounts").cache, dice=dice)) as server:
+        await account(server)
+        containers = [{"name": f"c{number}", "image": "i"} for number in range(count)]
+        spec = (await server.pod(containers=containers)).body["spec"]
+        assert all(container["volumeMounts"][0]["mountPath"] == TOKEN_PATH for container in spec["containers"])
+        assert ({threading.get_ident()} == dice.threads) is not is_in_worker
