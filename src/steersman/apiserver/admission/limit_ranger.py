@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.quantity import Quantity, parse
+from steersman.apimachinery.workmeter import spend
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
 from steersman.apiserver.kinds.shared.podspec.resources import pod_totals
+from steersman.apiserver.workers import run_step, with_allowance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.watch_cache import WatchCache
@@ -20,6 +22,11 @@ if TYPE_CHECKING:
 
 ANNOTATION: Final = "kubernetes.io/limit-ranger"
 _CONTAINERS: Final = (("containers", "container"), ("initContainers", "init container"))
+_BOUNDS: Final = ("min", "max", "maxLimitRequestRatio")
+_UNITS_PER_CONTAINER: Final = 4
+_UNITS_PER_BOUND: Final = 6
+#: LimitRanges times containers that are filled in on the event loop: about 15 ms.
+_PAIRS_ON_LOOP_MAX: Final = 10_000
 _HANDLED: Final = frozenset(
     {
         ("pods", "", Operation.CREATE),
@@ -51,8 +58,9 @@ class LimitRanger(Plugin):
         pod = attributes.object
         if pod is None or attributes.group_resource != "pods" or _is_terminating(attributes.old_object):
             return
-        for limit_range in await self._ranges.all(namespace=attributes.namespace):
-            fill_in(pod, limit_range)
+        ranges = await self._ranges.all(namespace=attributes.namespace)
+        is_long = attributes.ctx.is_large or len(ranges) * len(_containers(pod)) > _PAIRS_ON_LOOP_MAX
+        await run_step(_fill_in_all, is_long, pod, ranges)
 
     async def validate(self, attributes: Attributes) -> None:
         """Raise 403 for violated bounds."""
@@ -60,14 +68,20 @@ class LimitRanger(Plugin):
         if obj is None or _is_terminating(attributes.old_object):
             return
         violations = pod_violations if attributes.group_resource == "pods" else claim_violations
-        for limit_range in await self._ranges.all(namespace=attributes.namespace):
-            messages = list(dict.fromkeys(violations(obj, limit_range)))
-            if messages:
-                raise attributes.forbidden(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
+        ranges = await self._ranges.all(namespace=attributes.namespace)
+        messages = await with_allowance(_of_first_violated, violations, obj, ranges)
+        if messages:
+            raise attributes.forbidden(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
 
 
 def _is_terminating(old: Tree | None) -> bool:
     return old is not None and bool(old["metadata"].get("deletionTimestamp"))
+
+
+def _containers(pod: Tree) -> list[tuple[Tree, str]]:
+    """Return containers and what messages call them."""
+    spec = pod["spec"]
+    return [(container, title) for kind, title in _CONTAINERS for container in spec.get(kind) or ()]
 
 
 def _items(limit_range: Tree, kind: str) -> Iterator[Tree]:
@@ -79,6 +93,11 @@ def _items(limit_range: Tree, kind: str) -> Iterator[Tree]:
 # -- defaults ---------------------------------------------------------------------------------------------------------
 
 
+def _fill_in_all(pod: Tree, ranges: Sequence[Tree]) -> None:
+    for limit_range in ranges:
+        fill_in(pod, limit_range)
+
+
 def fill_in(pod: Tree, limit_range: Tree) -> None:
     """Set missing limits and requests of containers, and record them in an annotation."""
     limits: dict[str, str] = {}
@@ -88,8 +107,7 @@ def fill_in(pod: Tree, limit_range: Tree) -> None:
         requests |= item.get("defaultRequest") or {}
     defaulted = [
         text
-        for kind, title in _CONTAINERS
-        for container in pod["spec"].get(kind) or ()
+        for container, title in _containers(pod)
         for text in _complete(container, title, requests=requests, limits=limits)
     ]
     if defaulted:
@@ -101,6 +119,7 @@ def fill_in(pod: Tree, limit_range: Tree) -> None:
 
 
 def _complete(container: Tree, title: str, *, requests: dict[str, str], limits: dict[str, str]) -> Iterator[str]:
+    spend(_UNITS_PER_CONTAINER + len(requests) + len(limits))
     resources = dict(container.get("resources") or {})
     for kind, word, defaults in (("requests", "request", requests), ("limits", "limit", limits)):
         amounts_of_kind = resources.get(kind) or {}
@@ -115,17 +134,27 @@ def _complete(container: Tree, title: str, *, requests: dict[str, str], limits: 
 # -- bounds -----------------------------------------------------------------------------------------------------------
 
 
+def _of_first_violated(
+    violations: Callable[[Tree, Tree], Iterator[str]], obj: Tree, ranges: Sequence[Tree]
+) -> list[str]:
+    """Return the distinct messages of the first violated range."""
+    for limit_range in ranges:
+        messages = list(dict.fromkeys(violations(obj, limit_range)))
+        if messages:
+            return messages
+    return []
+
+
 def pod_violations(pod: Tree, limit_range: Tree) -> Iterator[str]:
     """Yield the violated bounds of a pod, by container and in total."""
-    spec = pod["spec"]
+    totals: list[Amounts] = []
     for item in (limit_range.get("spec") or {}).get("limits") or ():
         if item.get("type") == "Container":
-            for kind, _ in _CONTAINERS:
-                for container in spec.get(kind) or ():
-                    resources = container.get("resources") or {}
-                    yield from _violations(item, _read(resources.get("requests")), _read(resources.get("limits")))
+            for container, _ in _containers(pod):
+                resources = container.get("resources") or {}
+                yield from _violations(item, _read(resources.get("requests")), _read(resources.get("limits")))
         elif item.get("type") == "Pod":
-            totals = (pod_totals(spec, kind, with_overhead=False) for kind in ("requests", "limits"))
+            totals = totals or [pod_totals(pod["spec"], kind, with_overhead=False) for kind in ("requests", "limits")]
             yield from _violations(item, *totals)
 
 
@@ -133,6 +162,7 @@ def claim_violations(claim: Tree, limit_range: Tree) -> Iterator[str]:
     """Yield the violated bounds of a volume claim."""
     requests = _read(((claim.get("spec") or {}).get("resources") or {}).get("requests"))
     for item in _items(limit_range, "PersistentVolumeClaim"):
+        _spend_for(item)
         for name, bound in sorted(_read(item.get("min")).items()):
             yield from _below_minimum(name, bound, requests, {}, item)
         for name, bound in sorted(_read(item.get("max")).items()):
@@ -144,7 +174,12 @@ def claim_violations(claim: Tree, limit_range: Tree) -> Iterator[str]:
                 yield f"{rule}, but request is {amount}"
 
 
+def _spend_for(item: Tree) -> None:
+    spend(_UNITS_PER_CONTAINER + sum(_UNITS_PER_BOUND * len(item.get(name) or ()) for name in _BOUNDS))
+
+
 def _violations(item: Tree, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    _spend_for(item)
     for name, bound in sorted(_read(item.get("min")).items()):
         yield from _below_minimum(name, bound, requests, limits, item)
     for name, bound in sorted(_read(item.get("max")).items()):

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from tests.unit.apiserver.admission.plugged import Plugged, refusal
 from tests.unit.apiserver.writing import PODS
 
+from steersman.apimachinery.workmeter import Allowance, WorkLimitError, metered
+from steersman.apiserver.admission.interface import Plugin
 from steersman.apiserver.admission.limit_ranger import (
     ANNOTATION,
     LimitRanger,
@@ -11,6 +15,8 @@ from steersman.apiserver.admission.limit_ranger import (
     fill_in,
     pod_violations,
 )
+from steersman.apiserver.workers import are_workers_busy
+from steersman.asynckit.slices import next_turn
 
 RANGES = "/api/v1/namespaces/default/limitranges"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
@@ -169,3 +175,46 @@ async def test_pod_updates_are_ignored():
         await server.make(RANGES, **limits(type="Pod", min={"cpu": "1"}))
         assert (await server.merge(f"{PODS}/a", {"metadata": {"labels": {"a": "b"}}})).code == 200
         assert (await server.pod("b")).code == 403
+
+
+# -- bounded work ------------------------------------------------------------------------------------------------------
+
+
+class PodRejection(Plugin):
+    """Plugin that rejects pods before their validation."""
+
+    name = "PodSecurity"  # has its place behind LimitRanger
+
+    def handles(self, resource, subresource, operation):
+        return resource.name == "pods"
+
+    def admit(self, attributes):
+        raise attributes.forbidden("rejected")
+
+
+@pytest.mark.parametrize(("count", "is_in_worker"), [(1, False), (6, True)])
+async def test_many_ranges_fill_in_small_pods_in_a_worker(count, is_in_worker):
+    async with Plugged(lambda stored: LimitRanger(stored("limitranges").cache), lambda _: PodRejection()) as server:
+        for number in range(count):
+            await server.make(RANGES, metadata={"name": f"r{number}"}, **limits(default={"cpu": "1"}))
+        containers = [{"name": f"c{number}", "image": "i"} for number in range(2000)]
+        creation = asyncio.create_task(server.pod(containers=containers))
+        was_busy = False
+        while not creation.done():
+            was_busy |= are_workers_busy()
+            await next_turn()
+        assert refusal(creation.result()) == "rejected"
+        assert was_busy is is_in_worker
+
+
+@pytest.mark.parametrize("kind", ["Container", "Pod"])
+def test_bounds_of_all_ranges_are_charged(kind):
+    items = [{"type": kind, "max": {"cpu": "1"}} for _ in range(200)]
+    obj = pod(*[{"limits": {"cpu": "1m"}, "requests": {"cpu": "1m"}}] * 10)
+    with metered(Allowance(1000)), pytest.raises(WorkLimitError):
+        violations_of({"spec": {"limits": items}}, obj)
+
+
+def test_defaults_of_containers_are_charged():
+    with metered(Allowance(1000)), pytest.raises(WorkLimitError):
+        fill_in(pod(*[{}] * 400), limits(default={"cpu": "1"}))
