@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -21,8 +20,8 @@ _FIELD_NAMES: Final = {
 }
 
 
-class PolicyRule(msgspec.Struct, frozen=True, rename=_FIELD_NAMES, dict=True):
-    """Policy rule. Order is kept, as messages show it."""
+class PolicyRule(msgspec.Struct, frozen=True, rename=_FIELD_NAMES, gc=False):
+    """Policy rule. Order is kept, as messages show it. A decision takes time linear in the size of its rules."""
 
     verbs: tuple[str, ...] = ()
     api_groups: tuple[str, ...] = ()
@@ -32,19 +31,19 @@ class PolicyRule(msgspec.Struct, frozen=True, rename=_FIELD_NAMES, dict=True):
 
     def allows_verb(self, verb: str) -> bool:
         """Report whether the rule allows the verb."""
-        return verb in self._verbs or ALL in self._verbs
+        return verb in self.verbs or ALL in self.verbs
 
     def allows_group(self, group: str) -> bool:
         """Report whether the rule allows the API group."""
-        return group in self._groups or ALL in self._groups
+        return group in self.api_groups or ALL in self.api_groups
 
     def allows_resource_path(self, path: str) -> bool:
         """Report whether the rule allows ``resource`` or ``resource/subresource``, in any group."""
         resource, _, subresource = path.partition("/")
         if not subresource:
-            return resource in self._resources or ALL in self._resources
+            return resource in self.resources or ALL in self.resources
         # "pods/*" has no meaning: only the resource may be "*" before a subresource
-        return not self._resources.isdisjoint((ALL, path, f"*/{subresource}"))
+        return ALL in self.resources or path in self.resources or f"*/{subresource}" in self.resources
 
     def allows_resource(self, group: str, resource: str, subresource: str) -> bool:
         """Report whether the rule allows the resource or subresource, regardless of object names."""
@@ -60,23 +59,7 @@ class PolicyRule(msgspec.Struct, frozen=True, rename=_FIELD_NAMES, dict=True):
 
     def allows_name(self, name: str) -> bool:
         """Report whether the rule allows an object name; the empty name matches any."""
-        return not self.resource_names or (bool(name) and name in self._names)
-
-    @cached_property
-    def _groups(self) -> frozenset[str]:
-        return frozenset(self.api_groups)
-
-    @cached_property
-    def _names(self) -> frozenset[str]:
-        return frozenset(self.resource_names)
-
-    @cached_property
-    def _verbs(self) -> frozenset[str]:
-        return frozenset(self.verbs)
-
-    @cached_property
-    def _resources(self) -> frozenset[str]:
-        return frozenset(self.resources)
+        return not self.resource_names or (bool(name) and name in self.resource_names)
 
     def __str__(self) -> str:
         """Format for messages: non-empty fields with Go's names. Upstream: ``CompactString``."""
@@ -101,7 +84,7 @@ class RoleRef(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
 
 
-class Subject(msgspec.Struct, frozen=True, rename="camel"):
+class Subject(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """Subject of a binding."""
 
     kind: str = ""
