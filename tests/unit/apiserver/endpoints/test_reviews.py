@@ -1,14 +1,18 @@
 """Questions about access and identity, and what is wrong with them."""
 
+import asyncio
 import json
 
 import pytest
 
 from steersman.apiserver.server.loopback import Loopback
+from steersman.apiserver.workers import are_workers_busy
+from steersman.asynckit.slices import next_turn
 from steersman.testing import InProcessAPIServer
 
 AUTHZ = "/apis/authorization.k8s.io/v1"
 AUTHN = "/apis/authentication.k8s.io/v1"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
 SAR = f"{AUTHZ}/subjectaccessreviews"
 LOCAL = f"{AUTHZ}/namespaces/default/localsubjectaccessreviews"
 PODS = {"verb": "get", "resource": "pods"}
@@ -132,6 +136,27 @@ async def test_self_subject_reviews_are_allowed_for_every_user(server):
     code, review = await ask(server, f"{AUTHN}/selfsubjectreviews", {}, alice)
     assert review["status"]["userInfo"] == {"username": "alice", "groups": ["system:authenticated"]}
     assert (await ask(server, SAR, {"spec": {"user": "u", "resourceAttributes": PODS}}, alice))[0] == 403
+
+
+@pytest.mark.parametrize(("count", "is_in_worker"), [(100, False), (10_000, True)])
+async def test_many_rules_are_listed_in_a_worker(server, count, is_in_worker):
+    rules = [{"verbs": ["get"], "apiGroups": [""], "resources": [f"r{number}"]} for number in range(count)]
+    binding = {
+        "metadata": {"name": "a"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice"}],
+    }
+    assert (await ask(server, f"{RBAC}/clusterroles", {"metadata": {"name": "a"}, "rules": rules}))[0] == 201
+    assert (await ask(server, f"{RBAC}/clusterrolebindings", binding))[0] == 201
+    review = {"spec": {"namespace": "default"}}
+    asking = asyncio.create_task(ask(server, f"{AUTHZ}/selfsubjectrulesreviews", review, as_alice(server)))
+    was_busy = False
+    while not asking.done():
+        was_busy |= are_workers_busy()
+        await next_turn()
+    code, review = asking.result()
+    listed = [rule for rule in review["status"]["resourceRules"] if rule in (rules[0], rules[-1])]
+    assert (code, listed, was_busy) == (201, [rules[0], rules[-1]], is_in_worker)
 
 
 async def test_token_review_reports_an_unknown_token_and_rejects_an_empty_one(server):

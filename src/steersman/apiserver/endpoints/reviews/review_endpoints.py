@@ -10,6 +10,7 @@ from steersman.apiserver.endpoints.representation import render_tree
 from steersman.apiserver.generic.served import ServedResource
 from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.generic.write_pipeline import admit
+from steersman.apiserver.workers import run_step
 from steersman.schema.loader import struct
 
 if TYPE_CHECKING:
@@ -53,6 +54,6 @@ async def _review(scope: PostScope, answer: Answer, request: Request) -> Respons
     """Return 201 and the review with its status. Raises the errors of decoding and of ``answer``."""
     posted, form = await read_posted(scope, request)
     posted.new.pop("status", None)
-    scope.manage_fields(posted.ctx, posted.new, None)
+    await run_step(scope.manage_fields, posted.ctx.is_large, posted.ctx, posted.new, None)
     await answer(request, posted, partial(admit, posted))
     return await render_tree(request, posted.new, form=form, code=201, cells=[])
