@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.errors import invalid
+from steersman.apimachinery.workmeter import spend
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.kinds.shared.podsecurity.checks import violations
@@ -21,6 +22,7 @@ from steersman.apiserver.kinds.shared.podsecurity.levels import (
     has_policy_labels,
     policy_of,
 )
+from steersman.apiserver.workers import in_worker, is_large, run_step, with_allowance
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Sequence
@@ -49,6 +51,7 @@ _SECCOMP: Final = "container.seccomp.security.alpha.kubernetes.io/"
 _ENFORCED: Final = "pod-security.kubernetes.io/enforce-policy"
 _EXEMPT: Final = "pod-security.kubernetes.io/exempt"
 _VIOLATIONS: Final = "pod-security.kubernetes.io/audit-violations"
+_UNITS_PER_POD: Final = 100
 #: Maximum number of pods checked when a namespace's standard is tightened.
 _PODS_MAX: Final = 3000
 
@@ -106,13 +109,14 @@ class PodSecurity(Plugin):
             attributes.ctx.annotate(_EXEMPT, exempt)
             return None
         policy = self._policies.get_cached(attributes.namespace)
-        if policy is None:
-            return self._validate_after_lookup(attributes)
+        if policy is None or attributes.ctx.is_large:
+            return self._validate_later(attributes)
         self._apply(attributes, policy)
         return None
 
-    async def _validate_after_lookup(self, attributes: Attributes) -> None:
-        self._apply(attributes, await self._policies.get(attributes.namespace) or self._defaults)
+    async def _validate_later(self, attributes: Attributes) -> None:
+        policy = await self._policies.get(attributes.namespace) or self._defaults
+        await run_step(self._apply, attributes.ctx.is_large, attributes, policy)
 
     def _apply(self, attributes: Attributes, policy: Policy) -> None:
         is_pod = attributes.group_resource == "pods"
@@ -166,7 +170,12 @@ class PodSecurity(Plugin):
         if not cache.is_ready:
             await cache.ready()
         entries = cache.snapshot(cache.scope(name))[:_PODS_MAX]
-        for text in namespace_warnings(name, policy.enforce, (entry.tree() for entry in entries)):
+
+        def warnings() -> list[str]:
+            return namespace_warnings(name, policy.enforce, (entry.tree() for entry in entries))
+
+        run = in_worker if any(is_large(len(entry.raw)) for entry in entries) else with_allowance
+        for text in await run(warnings):
             attributes.ctx.warn(text)
 
 
@@ -228,6 +237,7 @@ def namespace_warnings(name: str, standard: Standard, pods: Iterable[Tree]) -> l
     """Return warnings about the pods that violate a standard, grouped by violation."""
     pods_by_violation: dict[str, list[str]] = {}
     for pod in pods:
+        spend(_UNITS_PER_POD)
         broken = violations(standard, pod["metadata"], pod["spec"])
         if broken:
             reasons = ", ".join(violation.reason for violation in broken)

@@ -20,9 +20,12 @@ from steersman.apiserver.kinds.quota_evaluators import evaluator_for
 from steersman.apiserver.kinds.shared.quota.amounts import Amounts, minus, only, plus, read, shown, texts
 from steersman.apiserver.kinds.shared.quota.evaluator import Evaluator, is_pertinent
 from steersman.apiserver.request import SERVER_USER, RequestContext
+from steersman.apiserver.workers import run_step
 from steersman.schema.loader import struct_for
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.registry import StoredResource
     from steersman.schema.resources import Resource
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 #: Field manager of the status updates.
 _MANAGER: Final = "kube-apiserver"
 _RESET: Final = (("spec",),)
+#: Quotas that are compared on the event loop: about 10 ms.
+_QUOTAS_ON_LOOP_MAX: Final = 500
 #: Namespaced resources that are not stored or expire.
 _IGNORED: Final = frozenset(
     {"bindings", "events", "events.events.k8s.io", "localsubjectaccessreviews.authorization.k8s.io"}
@@ -73,9 +78,9 @@ class ResourceQuota(Plugin):
         evaluator, old = evaluator_for(attributes.group_resource), attributes.old_object
         if old is not None and not attributes.subresource and not evaluator.concerns_update(obj, old):
             return
-        charge = _QuotaCharge(attributes, evaluator, obj)
-        matching = [quota for quota in quotas if charge.concerns(quota)]
-        changed = [quota for quota in matching if charge.usage_after(quota) is not None]
+        is_long = attributes.ctx.is_large or len(quotas) > _QUOTAS_ON_LOOP_MAX
+        charge = await run_step(_QuotaCharge, is_long, attributes, evaluator, obj)
+        changed = await run_step(charge.changed, is_long, quotas)
         if attributes.dry_run:
             return
         for quota in changed:
@@ -151,6 +156,11 @@ class _QuotaCharge:
         if self._negative:
             raise self.attributes.forbidden(f"quota usage is negative for resource(s): {','.join(self._negative)}")
         return True
+
+    def changed(self, quotas: Sequence[Tree]) -> list[Tree]:
+        """Return the quotas whose usage increases. Raises 403 as ``concerns`` and ``usage_after`` do."""
+        matching = [quota for quota in quotas if self.concerns(quota)]
+        return [quota for quota in matching if self.usage_after(quota) is not None]
 
     def _added_to(self, quota: Tree) -> Amounts:
         """Return what the quota is charged: the whole usage unless it counts the old object already."""

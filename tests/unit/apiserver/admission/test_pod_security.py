@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import threading
+
 import pytest
 from tests.unit.apiserver.admission.plugged import Plugged, refusal
 from tests.unit.apiserver.writing import DEPLOYMENTS, PODS, deployment
 
+from steersman.apimachinery.workmeter import Allowance, WorkLimitError, metered
+from steersman.apiserver.admission import pod_security
 from steersman.apiserver.admission.pod_security import PodSecurity, is_significant, namespace_warnings
 from steersman.apiserver.generic.entry import Layout
 from steersman.apiserver.generic.watch_cache import WatchCache
 from steersman.apiserver.kinds.shared.podsecurity.levels import Standard
+from steersman.apiserver.workers import LARGE_BYTES
 from steersman.asynckit.clock import FakeClock
 
 NAMESPACE = "/api/v1/namespaces/default"
@@ -206,3 +211,31 @@ def test_invalid_configuration_is_rejected():
     unread = WatchCache(None, "/registry/namespaces/", layout=layout, clock=FakeClock(), tasks=None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="defaults: 'tight' must be one of privileged, baseline, restricted"):
         PodSecurity(namespaces=unread, pods=unread, configuration={"defaults": {"enforce": "tight"}})
+
+
+# -- bounded work ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(("count", "is_in_worker"), [(1, False), (LARGE_BYTES // 20, True)])
+async def test_large_pods_are_evaluated_in_a_worker(monkeypatch, count, is_in_worker):
+    evaluate, threads = pod_security._evaluate, set()
+
+    def recorded(*args, **kwargs):
+        threads.add(threading.get_ident())
+        evaluate(*args, **kwargs)
+
+    monkeypatch.setattr(pod_security, "_evaluate", recorded)
+    async with secured() as server:
+        await label(server, enforce="baseline")
+        containers = [{"name": f"c{number}", "image": "i"} for number in range(count)]
+        assert refusal(await server.pod(containers=containers, hostPID=True)) == (
+            'violates PodSecurity "baseline:latest": host namespaces (hostPID=true)'
+        )
+        assert (threads == {threading.get_ident()}) is not is_in_worker
+
+
+def test_pods_of_a_tightened_namespace_are_charged():
+    pods = [{"metadata": {"name": f"p{number}"}, "spec": {"hostPID": True}} for number in range(20)]
+    with metered(Allowance(1000)), pytest.raises(WorkLimitError):
+        namespace_warnings("default", Standard("baseline"), pods)

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 from tests.unit.apiserver.admission.plugged import Plugged, refusal
 from tests.unit.apiserver.writing import CONFIG_MAPS
 
+from steersman.apiserver.admission import resource_quota
 from steersman.apiserver.admission.interface import Operation
 from steersman.apiserver.admission.resource_quota import ResourceQuota
+from steersman.apiserver.workers import LARGE_BYTES
 
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"
 
@@ -192,3 +195,21 @@ async def test_handles_counted_writes(path, subresource, operation, handled):
         plugin = ResourceQuota(server.registry.stored("resourcequotas"))
         group, name = path
         assert plugin.handles(server.registry.resource(group, "v1", name), subresource, operation) is handled
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(("size", "is_in_worker"), [(1, False), (LARGE_BYTES + 1, True)])
+async def test_usage_of_large_objects_is_computed_in_a_worker(monkeypatch, size, is_in_worker):
+    new_charge, threads = resource_quota._QuotaCharge, set()
+
+    def recorded(*args):
+        threads.add(threading.get_ident())
+        return new_charge(*args)
+
+    monkeypatch.setattr(resource_quota, "_QuotaCharge", recorded)
+    async with quotas() as server:
+        await limit(server, configmaps="1")
+        assert (await make(server, "a", data={"k": "v" * size})).code == 201
+        assert (threads == {threading.get_ident()}) is not is_in_worker
+        assert await used(server) == {"configmaps": "1"}
+        assert refusal(await make(server, "b", data={"k": "v" * size})).startswith("exceeded quota: q")

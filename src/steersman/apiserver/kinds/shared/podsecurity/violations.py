@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from steersman.apimachinery.workmeter import charged
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -50,7 +52,7 @@ def named(names: list[str]) -> str:
 
 def names_where(spec: Tree, is_bad: Callable[[Tree], Any]) -> list[str]:
     """Return the names of containers with a bad property."""
-    return [container.get("name", "") for container in containers(spec) if is_bad(container)]
+    return [container.get("name", "") for container in charged(list(containers(spec)), 1) if is_bad(container)]
 
 
 def setters(spec: Tree, is_bad: Callable[[Tree], Any]) -> str:
