@@ -13,6 +13,7 @@ from steersman.client.objects import name_of
 from steersman.controllers.statefulset import identity
 from steersman.controllers.statefulset.controller import build
 from steersman.controllers.statefulset.plan import (
+    BURST,
     ChangeClaim,
     ChangePod,
     DeletePod,
@@ -62,7 +63,7 @@ def claim(name, *owners, deleted=False):
 def see(of, *pods, claims=(), current="new"):
     template = of.spec.template
     claims = {name_of(claim): claim for claim in claims}
-    return ObservedState(of, pods, claims, current=(current, template), update=("new", template), now=NOW)
+    return ObservedState(of, pods, claims.get, current=(current, template), update=("new", template), now=NOW)
 
 
 def summary(actions):
@@ -138,6 +139,27 @@ def test_with_owner_sets_references_by_retention_policy(policy, ordinal, before,
     ],
 )
 def test_plan_creates_pods_in_order(of, pods, actions):
+    assert summary(plan(see(of, *pods))) == actions
+
+
+MOST = 2**31 - 1
+SURGING = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}}}
+
+
+@pytest.mark.parametrize(
+    ("of", "pods", "actions"),
+    [
+        (sts(MOST), [], ["MakePod web-0"]),
+        (sts(MOST), [pod(0), pod(1)], ["MakePod web-2"]),
+        (sts(MOST, **PARALLEL), [pod(1)], ["MakePod web-0", *(f"MakePod web-{n}" for n in range(2, BURST + 1))]),
+        (
+            sts(MOST, **PARALLEL, **SURGING),
+            [pod(0, revision="old"), pod(1, revision="old")],
+            [*(f"MakePod web-{n}" for n in range(2, BURST + 2)), "DeletePod web-1", "DeletePod web-0"],
+        ),
+    ],
+)
+def test_plan_creates_a_bounded_number_of_pods(of, pods, actions):
     assert summary(plan(see(of, *pods))) == actions
 
 

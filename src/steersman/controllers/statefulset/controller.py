@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 import msgspec
@@ -27,7 +28,6 @@ from steersman.controllers.statefulset.plan import (
     MakeClaim,
     MakePod,
     ObservedState,
-    names_of_claims,
     plan,
 )
 from steersman.controllers.statefulset.status import plan_status, seconds_to_requeue
@@ -152,14 +152,10 @@ class StatefulSetController(ManagedController):
         update = present.revision
         current_name = sts.status.currentRevision if sts.status else None
         current = next((revision for revision in revisions if name_of(revision) == current_name), update)
-        namespace = namespace_of(sts)
-        claims_by_name = {
-            name: self.claims.lister.get(name, namespace=namespace) for name in names_of_claims(sts, pods)
-        }
         return ObservedState(
             sts=sts,
             pods=tuple(pods),
-            claims={name: claim for name, claim in claims_by_name.items() if claim is not None},
+            claim=partial(self.claims.lister.get, namespace=namespace_of(sts)),
             current=(name_of(current), template_of(current)),
             update=(name_of(update), identity.spec_of(sts).template),
             now=self.clock.now(),

@@ -7,7 +7,7 @@ highest. With OrderedReady each step waits for the ones before it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.intstr import scaled_value
 from steersman.client.objects import name_of, uid_of
@@ -16,11 +16,14 @@ from steersman.runtime.finalizers import is_being_deleted
 from steersman.workloads.pods import is_available, is_finished, is_ready, phase_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from lightkube.models.apps_v1 import StatefulSet
     from lightkube.models.core_v1 import PersistentVolumeClaim, Pod, PodTemplateSpec
+
+#: Maximum number of Pods created in one reconcile.
+BURST: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,8 @@ class ObservedState:
 
     sts: StatefulSet
     pods: tuple[Pod, ...]
-    #: Claims of the namespace, by name.
-    claims: Mapping[str, PersistentVolumeClaim]
+    #: Return a claim of the namespace; None if it does not exist.
+    claim: Callable[[str], PersistentVolumeClaim | None]
     #: Templates by revision name.
     current: tuple[str, PodTemplateSpec]
     update: tuple[str, PodTemplateSpec]
@@ -134,12 +137,19 @@ def _condemned(world: ObservedState) -> list[Pod]:
 
 
 def _living(world: ObservedState) -> tuple[list[Action], bool]:
-    """Create missing Pods and update existing ones; return the actions, and whether later steps may continue."""
+    """Create missing Pods and update existing ones; return the actions, and whether later steps may continue.
+
+    At most ``BURST`` Pods are created; their events start the next reconcile.
+    """
     present = _by_ordinal(world)
     actions: list[Action] = []
     should_continue = True
+    creations = 0
     for ordinal in identity.ordinals(world.sts):
         pod = present.get(ordinal)
+        creations += pod is None
+        if creations > BURST:
+            break
         mine, waits = _make(world, ordinal) if pod is None else _maintain(world, pod)
         actions += mine
         if waits and world.ordered:
@@ -169,7 +179,7 @@ def _maintain(world: ObservedState, pod: Pod) -> tuple[list[Action], bool]:
 def _make(world: ObservedState, ordinal: int) -> tuple[list[Action], bool]:
     revision, template = world.current if _needs_current(world, ordinal) else world.update
     pod = identity.new_pod(world.sts, template, revision, ordinal)
-    claims = [world.claims.get(name_of(claim)) for claim in identity.claims_of(world.sts, pod).values()]
+    claims = [world.claim(name_of(claim)) for claim in identity.claims_of(world.sts, pod).values()]
     if identity.deletes_claims_when_scaled(world.sts) and any(
         claim and identity.is_stale(claim, pod) for claim in claims
     ):
@@ -195,7 +205,7 @@ def _missing_claims(world: ObservedState, pod: Pod) -> tuple[list[MakeClaim], li
     missing: list[MakeClaim] = []
     obstacles: list[str] = []
     for claim in identity.claims_of(world.sts, pod).values():
-        present = world.claims.get(name_of(claim))
+        present = world.claim(name_of(claim))
         if present is None:
             missing.append(MakeClaim(identity.with_owner(claim, world.sts, pod), pod))
         elif is_being_deleted(present):
@@ -206,7 +216,7 @@ def _missing_claims(world: ObservedState, pod: Pod) -> tuple[list[MakeClaim], li
 def _own_claims(world: ObservedState, pod: Pod) -> list[ChangeClaim]:
     changes: list[ChangeClaim] = []
     for claim in identity.claims_of(world.sts, pod).values():
-        existing = world.claims.get(name_of(claim))
+        existing = world.claim(name_of(claim))
         if existing is not None and (owned := identity.with_owner(existing, world.sts, pod)) is not existing:
             changes.append(ChangeClaim(owned, pod))
     return changes
@@ -231,7 +241,8 @@ def _removals(world: ObservedState, condemned: Sequence[Pod]) -> tuple[list[Acti
 def _first_missed(world: ObservedState, condemned: Sequence[Pod]) -> str:
     """Return the UID of the lowest unhealthy Pod, replicas before condemned ones."""
     present = _by_ordinal(world)
-    living = [present[ordinal] for ordinal in identity.ordinals(world.sts) if ordinal in present]
+    ordinals = identity.ordinals(world.sts)
+    living = [present[ordinal] for ordinal in sorted(present) if ordinal in ordinals]
     return next((uid_of(pod) for pod in (*living, *reversed(condemned)) if not world.serves(pod)), "")
 
 
@@ -247,10 +258,12 @@ def _updates(world: ObservedState) -> list[Action]:
     rolling = strategy.rollingUpdate if strategy else None
     partition = (rolling.partition if rolling else None) or 0
     present = _by_ordinal(world)
-    targets = [present.get(ordinal) for ordinal in reversed(ordinals) if ordinal >= ordinals.start + partition]
+    targets = range(ordinals.start + partition, ordinals.stop)
     if rolling is None or rolling.maxUnavailable is None:
-        return _next_update(world, targets)
-    return _updates_within(world, targets, max_unavailable(rolling.maxUnavailable, len(ordinals)))
+        return _next_update(world, map(present.get, reversed(targets)))
+    existing = [present[ordinal] for ordinal in sorted(present, reverse=True) if ordinal in targets]
+    spare = max_unavailable(rolling.maxUnavailable, len(ordinals)) - (len(targets) - len(existing))
+    return _updates_within(world, existing, spare)
 
 
 def _next_update(world: ObservedState, targets: Iterable[Pod | None]) -> list[Action]:
@@ -263,11 +276,11 @@ def _next_update(world: ObservedState, targets: Iterable[Pod | None]) -> list[Ac
     return []
 
 
-def _updates_within(world: ObservedState, targets: Sequence[Pod | None], most: int) -> list[Action]:
+def _updates_within(world: ObservedState, pods: Sequence[Pod], most: int) -> list[Action]:
     """Return Pods to update with at most ``most`` unavailable, updated ones included (KEP-961)."""
-    old = [pod for pod in targets if pod is not None and _is_old(world, pod)]
-    missing = sum(pod is None or not (_is_old(world, pod) or world.serves(pod)) for pod in targets)
-    return [DeletePod(pod) for pod in old[: max(0, most - missing)]]
+    old = [pod for pod in pods if _is_old(world, pod)]
+    unavailable = sum(not (_is_old(world, pod) or world.serves(pod)) for pod in pods)
+    return [DeletePod(pod) for pod in old[: max(0, most - unavailable)]]
 
 
 def _is_old(world: ObservedState, pod: Pod) -> bool:
@@ -278,11 +291,3 @@ def _is_old(world: ObservedState, pod: Pod) -> bool:
 def max_unavailable(setting: int | str, replicas: int) -> int:
     """Return ``maxUnavailable`` as a number; at least 1."""
     return max(1, scaled_value(setting, replicas, round_up=True))
-
-
-def names_of_claims(sts: StatefulSet, pods: Iterable[Pod]) -> set[str]:
-    """Return the names of the claims of existing and desired Pods."""
-    expected_pods = [
-        identity.new_pod(sts, identity.spec_of(sts).template, "", ordinal) for ordinal in identity.ordinals(sts)
-    ]
-    return {name_of(claim) for pod in (*pods, *expected_pods) for claim in identity.claims_of(sts, pod).values()}
