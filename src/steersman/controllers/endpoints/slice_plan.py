@@ -86,7 +86,7 @@ def plan_slices(
         else:
             changes = work.plan(existing)
         plan.changes.add(changes)
-        plan.homeless += [text for text in work.homeless if text not in plan.homeless]
+        plan.homeless = list(dict.fromkeys([*plan.homeless, *work.homeless]))
     plan.changes.delete += [slice_ for slice_ in slices if slice_.addressType not in address_types]
     if metadata_field(service, "deletionTimestamp") is not None:
         plan.changes.create.clear()
