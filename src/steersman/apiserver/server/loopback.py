@@ -48,8 +48,8 @@ class _Call:
         self._app = app
         self._scope = scope
         self._to_send: bytes | None = body
-        #: Set when the client has disconnected.
-        self._gone = asyncio.Event()
+        #: Set when the client disconnects or has the whole response.
+        self._disconnected = asyncio.Event()
 
     @property
     def _name(self) -> str:
@@ -59,7 +59,7 @@ class _Call:
         if self._to_send is not None:
             body, self._to_send = self._to_send, None
             return {"type": "http.request", "body": body, "more_body": False}
-        await self._gone.wait()
+        await self._disconnected.wait()
         return {"type": "http.disconnect"}
 
 
@@ -91,7 +91,7 @@ class Exchange(_Call):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._task is not None
-        self._gone.set()
+        self._disconnected.set()
         # Messages that wait are dropped, and ``_send`` drops the later ones, so that the application ends.
         while not self._messages.empty():
             self._messages.get_nowait()
@@ -108,7 +108,7 @@ class Exchange(_Call):
                 yield message["body"]
             if not message.get("more_body"):
                 return
-        if not self._gone.is_set():
+        if not self._disconnected.is_set():
             await self._task
 
     async def _next(self) -> Message | None:
@@ -124,7 +124,7 @@ class Exchange(_Call):
                 self._messages.put_nowait(None)
 
     async def _send(self, message: Message) -> None:
-        if not self._gone.is_set():
+        if not self._disconnected.is_set():
             await self._messages.put(message)
 
 
@@ -144,7 +144,7 @@ class _WholeExchange(_Call):
         try:
             await self._ended
         except asyncio.CancelledError:
-            self._gone.set()
+            self._disconnected.set()
             if not task.done():
                 await asyncio.wait([task])
             with suppress(ConnectionError):
@@ -169,12 +169,12 @@ class _WholeExchange(_Call):
                 self._ended.set_result(None)
 
     async def _send(self, message: Message) -> None:
-        if self._gone.is_set():
+        if self._disconnected.is_set():
             return
         self._messages.append(message)
         if message["type"] == "http.response.body" and not message.get("more_body"):
             self._is_complete = True
-            self._gone.set()
+            self._disconnected.set()
 
 
 class Loopback:
