@@ -134,14 +134,14 @@ class BaseReplicationController(ManagedController):
 
     async def _manage(self, key: str, obj: Any, active: Sequence[Pod], now: datetime) -> Exception | None:
         """Create or delete Pods; return the error, if any."""
-        planned = plan.plan_replicas(active, self.wanted(obj), related=self.related_pods(obj), now=now)
+        planned = plan.plan_replicas(active, self.desired_replicas(obj), related=self.related_pods(obj), now=now)
         if planned.create:
             return await self._create(key, obj, planned.create)
         if planned.delete:
             return await self._delete(key, obj, planned.delete)
         return None
 
-    def wanted(self, obj: Any) -> int:
+    def desired_replicas(self, obj: Any) -> int:
         """Return ``spec.replicas``."""
         return 1 if obj.spec.replicas is None else int(obj.spec.replicas)
 
@@ -162,7 +162,7 @@ class BaseReplicationController(ManagedController):
         new = plan.plan_status(
             old,
             counts,
-            desired_replicas=self.wanted(obj),
+            desired_replicas=self.desired_replicas(obj),
             failure=None if failure is None else str(failure),
             new_condition=self.condition,
             now=self.now(),
