@@ -14,6 +14,7 @@ import pytest
 from tests.busy_machine import HANG_SECONDS, without_speed_reports
 
 from steersman.cli.help_pages import PAGES
+from steersman.testing import Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,6 +121,14 @@ def test_examples_about_running_control_planes_succeed() -> None:
     _succeed(*_examples("status", "env", "elections", "envtest"))
 
 
+@pytest.mark.usefixtures("folder")
+def test_examples_about_a_cluster_of_the_test_kit_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Cluster() as cluster:
+        monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
+        outputs = _succeed(*_examples("faults"))
+    assert "fault 1: partition of scheduler" in outputs[-1]
+
+
 @pytest.mark.usefixtures("kubeconfig")
 @pytest.mark.parametrize("example", _examples("down"))
 def test_example_of_down_succeeds(example: str) -> None:
@@ -141,7 +150,7 @@ def test_every_command_with_examples_is_run_here() -> None:
     servers = ("up", "apiserver", "controller-manager", "scheduler", "nodes")
     others = (
         "status", "env", "elections", "envtest", "down", "check", "check-storage", "export-to-etcd", "import-from-etcd",
-        "backup", "repair",
+        "backup", "repair", "faults",
     )  # fmt: skip
     tested = _examples(*servers, *others)
     assert sorted(tested) == sorted(example.command for page in PAGES.values() for example in page.examples)

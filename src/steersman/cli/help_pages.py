@@ -187,4 +187,17 @@ PAGES: Final[dict[str, HelpPage]] = {
             Example("With controllers, a scheduler and a simulated node", "steersman envtest --with-controllers"),
         ),
     ),
+    "faults": HelpPage(
+        "Let requests to a cluster of the test kit fail (python -m steersman.testing, or the pytest fixture cluster), as"
+        " cluster.faults does in a test. An added fault lasts until it is removed, or has hit --times requests.",
+        examples=(
+            Example(
+                "Three creates of ConfigMaps fail",
+                "steersman faults add --verb=create --resource=configmaps --respond=500 --times=3",
+            ),
+            Example("The scheduler cannot reach the API server", "steersman faults partition scheduler"),
+            Example("Open watches of Pods end with 410", "steersman faults expire-watches --resource=pods"),
+            Example("The faults so far, and how many requests each has hit", "steersman faults list"),
+        ),
+    ),
 }

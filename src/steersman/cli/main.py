@@ -42,6 +42,7 @@ commands:
   backup      copy the store of a running API server
   repair      list what a damaged store has lost, and continue without it
   envtest     print a folder for KUBEBUILDER_ASSETS, for Go's envtest
+  faults      let requests to a cluster of the test kit fail
 
 Run 'steersman COMMAND --help' for the flags of a command, 'steersman --version' for the version.
 """
@@ -60,16 +61,17 @@ _EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "status": ("toolkit",),
     "elections": ("toolkit",),
     "envtest": ("server", "toolkit"),
+    "faults": ("server", "toolkit"),
 }
 #: Commands whose process uses the models of ``lightkube-models`` and never the client of ``lightkube``.
-_TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections", "envtest"}
+_TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections", "envtest", "faults"}
 
 
 #: Commands that are the function ``run`` of a module with their name, imported when it is called.
-_MODULES: Final = ("status", "down", "elections", "check", "check-storage", "backup", "repair", "envtest")
+_MODULES: Final = ("status", "down", "elections", "check", "check-storage", "backup", "repair", "envtest", "faults")
 _COMMANDS: Final = (
     "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "down", "kubectl", "env", "elections",
-    "check", "check-storage", "export-to-etcd", "import-from-etcd", "backup", "repair", "envtest", "version", "help",
+    "check", "check-storage", "export-to-etcd", "import-from-etcd", "backup", "repair", "envtest", "faults", "version", "help",
 )  # fmt: skip
 
 

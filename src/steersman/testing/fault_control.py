@@ -25,6 +25,14 @@ class Partition:
         """Number of requests that were refused."""
         return self._fault.hits
 
+    @property
+    def is_active(self) -> bool:
+        """True until ``heal``."""
+        return self._fault.is_active
+
+    def __str__(self) -> str:
+        return str(self._fault)
+
     def heal(self) -> None:
         """End the partition. Idempotent."""
         self._fault.remove()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _LENGTHS: Final = struct.Struct("!II")
+#: Socket of a cluster in its directory.
+SOCKET_NAME: Final = "calls"
 DOCUMENT_BYTES_MAX: Final = 64 << 20
 BYTES_MAX: Final = 1 << 30
 #: Connections, and so calls at a time.

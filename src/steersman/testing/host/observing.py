@@ -52,6 +52,7 @@ class ObservingCalls:
             "faults.add": self.add_fault,
             "faults.partition": self.partition,
             "faults.describe": self.describe_fault,
+            "faults.list": self.list_faults,
             "faults.remove": self.remove_fault,
             "faults.cut_watches": self.cut_watches,
             "faults.expire_watches": self.expire_watches,
@@ -135,8 +136,13 @@ class ObservingCalls:
         return len(self._faults) - 1
 
     async def describe_fault(self, number: int) -> dict[str, Any]:
-        """Return the hits of a fault."""
-        return {"hits": self._fault(number).hits}
+        """Return a fault's number, text and hits, and whether it can be applied again."""
+        fault = self._fault(number)
+        return {"number": number, "text": str(fault), "hits": fault.hits, "is_active": fault.is_active}
+
+    async def list_faults(self) -> list[dict[str, Any]]:
+        """Return all faults as ``describe_fault`` does, those that have ended as well."""
+        return [await self.describe_fault(number) for number in range(len(self._faults))]
 
     async def remove_fault(self, number: int) -> None:
         """Remove a fault."""

@@ -15,7 +15,7 @@ import msgspec
 
 from steersman.testing.errors import ClusterError
 from steersman.testing.forkserver.client import ForkedProcess, ForkServerError
-from steersman.testing.host.channel import Call, ChannelError, call
+from steersman.testing.host.channel import SOCKET_NAME, Call, ChannelError, call
 from steersman.testing.kit.errors import error_of
 from steersman.testing.kit.outputs import Output
 from steersman.testing.kit.servers import fork_server
@@ -49,7 +49,7 @@ class ClusterProcess:
         self._process: ForkedProcess | None = None
         #: True once a call has raised that the process has ended by itself.
         self.has_reported_end = False
-        self._path: Final = f"{self.directory}/calls"
+        self._path: Final = f"{self.directory}/{SOCKET_NAME}"
         try:
             self._start(options, snapshot)
             self.description: Final[dict[str, Any]] = self.call(_FIRST_CALL, timeout_seconds=START_SECONDS)
