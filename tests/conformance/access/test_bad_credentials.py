@@ -1,15 +1,19 @@
 """Invalid credentials: 401 for every request, and never logged."""
 
+import asyncio
 import base64
 import json
 import logging
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from tests.unit.listening import hang_up
 
 from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.keys import PrivateKey
+from steersman.apiserver.server.http1 import serving as http1
 from steersman.apiserver.server.loopback import Loopback
+from steersman.asynckit.clock import RealClock
 from steersman.testing import InProcessAPIServer
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
@@ -43,6 +47,24 @@ def claims_of(token):
 
 async def test_valid_token_is_accepted(server, token):
     assert await code_of(server, token) == 200
+
+
+async def test_token_of_a_deleted_account_is_rejected_on_a_connection_that_repeats_its_headers(server, token):
+    serving = http1.Serving(server.core.app, clock=RealClock())
+    sock = http1.listen("127.0.0.1", 0)
+    await serving.start(sock, None)
+    reader, writer = await asyncio.open_connection(*sock.getsockname())
+    codes = []
+    for number in range(4):
+        if number == 2:
+            assert (await server.request("DELETE", f"{ACCOUNTS}/robot")).code == 200
+        writer.write(f"GET /version HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        codes.append(int(head.split()[1]))
+        await reader.readexactly(int(head.partition("content-length: ")[2].split()[0]))
+    assert codes == [200, 200, 401, 401]
+    await hang_up(writer)
+    await serving.stop(grace_seconds=0)
 
 
 async def test_token_without_signature_is_rejected(server, token):
