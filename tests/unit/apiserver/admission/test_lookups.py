@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import asyncio
+
 from tests.unit.apiserver.reading import World
 
 from steersman.apiserver.admission import lookups
 from steersman.apiserver.admission.lookups import Lookup, whole
+from steersman.asynckit.slices import next_turn
 
 
 def lookup(world, read=whole):
@@ -62,6 +65,26 @@ async def test_lookup_lists_one_or_all_namespaces():
     assert await result.all() == ("a", "b")
     assert await result.all(namespace="two") == ("b",)
     assert await result.all(namespace="three") == ()
+
+
+async def test_list_of_many_objects_of_a_namespace_gives_the_loop_its_turns(monkeypatch):
+    monkeypatch.setattr(lookups, "_READ_AT_ONCE", 2)
+    world = World()
+    for number in range(5):
+        await world.put(f"c{number}")
+    turns = []
+
+    async def count() -> None:
+        while True:
+            turns.append(len(seen))
+            await next_turn()
+
+    seen = []
+    other = asyncio.ensure_future(count())
+    names = await lookup(world, lambda tree: seen.append(tree) or tree["metadata"]["name"]).all(namespace="ns")
+    other.cancel()
+    assert list(names) == [f"c{number}" for number in range(5)]
+    assert turns[-2:] == [2, 4]
 
 
 async def test_list_is_the_same_sequence_until_an_object_changes():
