@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from tests.unit.apiserver.reading import World
 
 from steersman.apiserver.admission import lookups
@@ -67,6 +68,7 @@ async def test_lookup_lists_one_or_all_namespaces():
     assert await result.all(namespace="three") == ()
 
 
+@pytest.mark.interpreted
 async def test_list_of_many_objects_of_a_namespace_gives_the_loop_its_turns(monkeypatch):
     monkeypatch.setattr(lookups, "_READ_AT_ONCE", 2)
     world = World()
