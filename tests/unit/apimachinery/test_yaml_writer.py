@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steersman.apimachinery.workmeter import metered
 from steersman.apimachinery.yaml_codec import decode_yaml, encode_yaml
 
 PRINTABLE = st.text(st.characters(exclude_categories=("Cs",)))
@@ -64,3 +65,15 @@ def test_write_yaml_reads_back_the_same(tree: Any) -> None:
 )
 def test_write_yaml_quotes_strings_that_look_like_other_types(text: str) -> None:
     assert decode_yaml(encode_yaml([text])).tree == [text]
+
+
+def test_long_texts_account_for_their_work() -> None:
+    units = []
+
+    class Recorder:
+        def spend(self, count: int) -> None:
+            units.append(count)
+
+    with metered(Recorder()):
+        encode_yaml({"a": ["x" * 10_000] * 5, "b": "x" * 100})
+    assert units == [200] * 5
