@@ -132,6 +132,19 @@ class UserInfo:
         self.uid: Final[str] = uid
         self.extra: Final[dict[str, tuple[str, ...]]] = {} if extra is None else extra
 
+    def tree(self) -> dict[str, Any]:
+        """Return the fields of ``UserInfo`` of ``authentication.k8s.io`` that are not empty."""
+        tree: dict[str, Any] = {}
+        if self.name:
+            tree["username"] = self.name
+        if self.uid:
+            tree["uid"] = self.uid
+        if self.groups:
+            tree["groups"] = list(self.groups)
+        if self.extra:
+            tree["extra"] = {key: list(values) for key, values in self.extra.items()}
+        return tree
+
     def _values(self) -> tuple[object, ...]:
         """Return the values that determine equality, in the order of the constructor."""
         return (self.name, self.groups, self.uid, self.extra)

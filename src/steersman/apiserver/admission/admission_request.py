@@ -113,22 +113,12 @@ def fields_of_kind(attributes: Attributes, matched: Resource) -> Tree:
 
 def fields_of_write(attributes: Attributes) -> Tree:
     """Return the fields of an AdmissionRequest that differ between writes of one kind, without objects; some may be empty."""
-    user = attributes.user
     fields: Tree = {}
     if attributes.name:
         fields["name"] = attributes.name
     if attributes.namespace:
         fields["namespace"] = attributes.namespace
-    user_fields: Tree = {}
-    if user.name:
-        user_fields["username"] = user.name
-    if user.uid:
-        user_fields["uid"] = user.uid
-    if user.groups:
-        user_fields["groups"] = list(user.groups)
-    if user.extra:
-        user_fields["extra"] = {key: list(values) for key, values in user.extra.items()}
-    fields["userInfo"] = user_fields
+    fields["userInfo"] = attributes.user.tree()
     fields["options"] = options_of(attributes)
     fields["dryRun"] = attributes.dry_run
     return fields

@@ -91,11 +91,11 @@ class AuditEvent:
             "stage": stage,
             "requestURI": _uri(request),
             "verb": request.info.verb,
-            "user": _user_tree(self._impersonator),
+            "user": self._impersonator.tree(),
         }
         user = getattr(request, "user", self._impersonator)
         if user is not self._impersonator:
-            tree["impersonatedUser"] = _user_tree(user)
+            tree["impersonatedUser"] = user.tree()
             constraint = self.notes.impersonation_constraint
             if constraint:
                 tree["authenticationMetadata"] = {"impersonationConstraint": constraint}
@@ -133,15 +133,6 @@ def _uri(request: Request) -> str:
     path = request.scope.get("raw_path") or request.path.encode("utf-8", "surrogateescape")
     query = request.raw_query
     return (path.partition(b"?")[0] + (b"?" + query if query else b"")).decode("utf-8", "replace")
-
-
-def _user_tree(user: UserInfo) -> Tree:
-    tree: Tree = {}
-    _put(tree, "username", user.name)
-    _put(tree, "uid", user.uid)
-    _put(tree, "groups", list(user.groups))
-    _put(tree, "extra", {key: list(values) for key, values in user.extra.items()})
-    return tree
 
 
 def _user_agent(request: Request) -> str:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from steersman.apiserver.http import Filter, Handler, Request, Response
 
 #: Maximum number of cached paths; clearing a full cache is cheaper than an LRU order.
-_KEPT_MAX: Final = 8192
+_PATHS_MAX: Final = 8192
 #: Longer paths are not cached.
-_KEPT_PATH_MAX: Final = 512
+_PATH_LENGTH_MAX: Final = 512
 
 _VERBS: Final = {
     "POST": "create",
@@ -54,8 +54,8 @@ class PathCache:
         info = self._infos.get((method, path))
         if info is None:
             info = parse(method, path)
-            if len(path) <= _KEPT_PATH_MAX:
-                if len(self._infos) >= _KEPT_MAX:
+            if len(path) <= _PATH_LENGTH_MAX:
+                if len(self._infos) >= _PATHS_MAX:
                     self._infos.clear()
                 self._infos[method, path] = info
         return info

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
     from steersman.storage.store import Op
+
 #: Resources whose status is cached; custom ones come and go.
 _RESOURCES_MAX: Final = 1024
 

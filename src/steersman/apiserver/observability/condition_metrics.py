@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.observability.metrics import counter, histogram
+from steersman.apiserver.observability.metrics import counter, histogram, labelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from steersman.apiserver.admission.condition_metrics import ConditionMetrics
     from steersman.apiserver.observability.metrics import Family
-
-V = TypeVar("V")
 
 _PREFIX: Final = "apiserver_admission_match_condition"
 _LABELS: Final = ("kind", "name", "operation", "type")
@@ -32,21 +30,17 @@ class ConditionMetricsCollector:
             histogram(
                 f"{_PREFIX}_evaluation_seconds",
                 f"Latency of the evaluation of match conditions in seconds, {_BY}",
-                _samples(metrics.durations),
+                labelled(_LABELS, metrics.durations),
             ),
             counter(
                 f"{_PREFIX}_evaluation_errors_total",
                 f"Match conditions with errors, {_BY}",
-                _samples(metrics.errors),
+                labelled(_LABELS, metrics.errors),
             ),
             counter(
                 f"{_PREFIX}_exclusions_total",
                 f"Writes that match conditions exclude, {_BY}",
-                _samples(metrics.exclusions),
+                labelled(_LABELS, metrics.exclusions),
             ),
         ]
         return [family for family in families if family.samples]
-
-
-def _samples(values: Mapping[tuple[str, str, str, str], V]) -> list[tuple[tuple[tuple[str, str], ...], V]]:
-    return [(tuple(zip(_LABELS, labels, strict=True)), value) for labels, value in values.items()]

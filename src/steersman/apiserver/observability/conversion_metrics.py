@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.observability.metrics import counter, histogram
+from steersman.apiserver.observability.metrics import counter, histogram, labelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable
 
-    from steersman.apimachinery.histogram import Histogram
     from steersman.apiserver.crd.conversion_metrics import ConversionMetrics
-    from steersman.apiserver.observability.metrics import Family, Labels
-
-K = TypeVar("K", bound="tuple[str, ...]")
+    from steersman.apiserver.observability.metrics import Family
 
 _REQUEST_LABELS: Final = ("failure_type", "result")
 _CONVERSION_LABELS: Final = ("crd_name", "from_version", "succeeded", "to_version")
@@ -32,25 +29,17 @@ class ConversionMetricsCollector:
             counter(
                 "apiserver_conversion_webhook_request_total",
                 "Calls of conversion webhooks, by result and type of failure.",
-                [
-                    (tuple(zip(_REQUEST_LABELS, labels, strict=True)), count)
-                    for labels, count in metrics.requests.items()
-                ],
+                labelled(_REQUEST_LABELS, metrics.requests),
             ),
             histogram(
                 "apiserver_conversion_webhook_duration_seconds",
                 "Latency of conversion webhooks in seconds, by result and type of failure.",
-                _by_labels(_REQUEST_LABELS, metrics.request_durations),
+                labelled(_REQUEST_LABELS, metrics.request_durations),
             ),
             histogram(
                 "apiserver_crd_conversion_webhook_duration_seconds",
                 "Latency of conversions by webhooks in seconds, by CustomResourceDefinition, versions and outcome.",
-                _by_labels(_CONVERSION_LABELS, metrics.conversion_durations),
+                labelled(_CONVERSION_LABELS, metrics.conversion_durations),
             ),
         ]
         return [family for family in families if family.samples]
-
-
-def _by_labels(names: tuple[str, ...], histograms: Mapping[K, Histogram]) -> Iterator[tuple[Labels, Histogram]]:
-    for values, durations in histograms.items():
-        yield tuple(zip(names, values, strict=True)), durations

@@ -6,7 +6,7 @@ objects only here, so that counting is nearly free.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
@@ -15,12 +15,15 @@ from steersman.apiserver.http import Response
 from steersman.apiserver.workers import run_step
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
     from steersman.apimachinery.histogram import Histogram
     from steersman.apiserver.http import Request
 
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
+
+K = TypeVar("K", bound="tuple[str, ...]")
+V = TypeVar("V")
 
 #: Label names and values, in order.
 Labels = tuple[tuple[str, str], ...]
@@ -65,6 +68,11 @@ class MetricsEndpoint:
 def is_label_set(values: Sequence[str]) -> bool:
     """Report whether texts that a client chooses are short enough to become labels."""
     return sum(map(len, values)) <= _CLIENT_LABELS_LENGTH_MAX
+
+
+def labelled(names: Sequence[str], values: Mapping[K, V]) -> list[tuple[Labels, V]]:
+    """Return samples for values by their labels, which have ``names``."""
+    return [(tuple(zip(names, labels, strict=True)), value) for labels, value in values.items()]
 
 
 def gauge(name: str, text: str, samples: Iterable[tuple[Labels, float]]) -> Family:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from steersman.apiserver.observability.metrics import counter, histogram
+from steersman.apiserver.observability.metrics import counter, histogram, labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ class PolicyMetricsCollector:
 
 
 def _families(prefix: str, checks: str, labels: Sequence[str], durations: Mapping[K, Histogram]) -> list[Family]:
-    samples = [(tuple(zip(labels, values, strict=True)), histogram_) for values, histogram_ in durations.items()]
+    samples = labelled(labels, durations)
     if not samples:
         return []
     by = ", ".join(labels)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.observability.metrics import counter, histogram
+from steersman.apiserver.observability.metrics import counter, histogram, labelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
     from steersman.apiserver.admission.webhook_metrics import WebhookMetrics
     from steersman.apiserver.observability.metrics import Family
-
-K = TypeVar("K", bound="tuple[str, ...]")
 
 _CALL_LABELS: Final = ("name", "operation", "rejected", "type")
 
@@ -30,32 +28,22 @@ class WebhookMetricsCollector:
             histogram(
                 "apiserver_admission_webhook_admission_duration_seconds",
                 "Latency of admission webhooks in seconds, by name, operation, type and outcome.",
-                [
-                    (tuple(zip(_CALL_LABELS, values, strict=True)), durations)
-                    for values, durations in metrics.durations.items()
-                ],
+                labelled(_CALL_LABELS, metrics.durations),
             ),
-            _counter(
+            counter(
                 "apiserver_admission_webhook_request_total",
                 "Calls of admission webhooks, by name, operation, type and HTTP status code; greater codes count as 600.",
-                ("code", "name", "operation", "rejected", "type"),
-                metrics.requests,
+                labelled(("code", "name", "operation", "rejected", "type"), metrics.requests),
             ),
-            _counter(
+            counter(
                 "apiserver_admission_webhook_rejection_count",
                 "Writes that admission webhooks rejected, by name, operation, type, kind of error and status code.",
-                ("error_type", "name", "operation", "rejection_code", "type"),
-                metrics.rejections,
+                labelled(("error_type", "name", "operation", "rejection_code", "type"), metrics.rejections),
             ),
-            _counter(
+            counter(
                 "apiserver_admission_webhook_fail_open_count",
                 "Failed calls of admission webhooks that failurePolicy Ignore covers, by name and type.",
-                ("name", "type"),
-                metrics.fail_open,
+                labelled(("name", "type"), metrics.fail_open),
             ),
         ]
         return [family for family in families if family.samples]
-
-
-def _counter(name: str, text: str, labels: Sequence[str], counts: Mapping[K, int]) -> Family:
-    return counter(name, text, [(tuple(zip(labels, values, strict=True)), count) for values, count in counts.items()])

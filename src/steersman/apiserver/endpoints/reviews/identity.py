@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     from steersman.apiserver.authn.interface import TokenAuthenticator
     from steersman.apiserver.endpoints.posting import PostWrite
     from steersman.apiserver.http import Request
-    from steersman.apiserver.request import UserInfo
 
 
 async def who_am_i(request: Request, posted: PostWrite, check: Callable[[], Awaitable[None]]) -> None:
     """SelfSubjectReview: the caller, after impersonation."""
     await check()
     metadata = {"creationTimestamp": time_text(posted.ctx.now)}
-    posted.new.update(metadata=metadata, status={"userInfo": user_tree(request.user)})
+    posted.new.update(metadata=metadata, status={"userInfo": request.user.tree()})
 
 
 class TokenReviews:
@@ -46,21 +45,7 @@ class TokenReviews:
         except InvalidCredentials as error:
             posted.new["status"] = {"user": {}, "error": str(error)}
             return
-        status: Tree = {"authenticated": True, "user": user_tree(reviewed.user)}
+        status: Tree = {"authenticated": True, "user": reviewed.user.tree()}
         if reviewed.audiences:
             status["audiences"] = list(reviewed.audiences)
         posted.new["status"] = status
-
-
-def user_tree(user: UserInfo) -> Tree:
-    """Return a user as ``UserInfo`` of ``authentication.k8s.io``."""
-    tree: Tree = {}
-    if user.name:
-        tree["username"] = user.name
-    if user.uid:
-        tree["uid"] = user.uid
-    if user.groups:
-        tree["groups"] = list(user.groups)
-    if user.extra:
-        tree["extra"] = {key: list(values) for key, values in user.extra.items()}
-    return tree

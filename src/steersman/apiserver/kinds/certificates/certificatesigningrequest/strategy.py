@@ -57,14 +57,7 @@ class CertificateSigningRequestStrategy(Strategy):
         spec = obj.setdefault("spec", {})
         for name in ("username", "uid", "groups", "extra"):
             spec.pop(name, None)
-        user = ctx.user
-        spec["username"] = user.name
-        if user.uid:
-            spec["uid"] = user.uid
-        if user.groups:
-            spec["groups"] = list(user.groups)
-        if user.extra:
-            spec["extra"] = {key: list(values) for key, values in user.extra.items()}
+        spec |= {"username": "", **ctx.user.tree()}
         self.reset_status(obj)
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
