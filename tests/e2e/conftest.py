@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -63,9 +64,15 @@ class Kubectl:
         """Return the parsed output of ``get -o json``."""
         return json.loads(self.run("get", *arguments, "-o", "json"))
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """A kubectl that goes on running."""
-        return subprocess.Popen(self.command(*arguments), stdout=subprocess.PIPE, text=True, env=self.environment)
+    @contextlib.contextmanager
+    def start(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        """A kubectl that goes on running, until the end of the block."""
+        command = self.command(*arguments)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=self.environment) as started:
+            try:
+                yield started
+            finally:
+                started.terminate()
 
 
 @pytest.fixture(scope="session")

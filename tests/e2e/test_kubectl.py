@@ -211,36 +211,32 @@ def test_dry_run_stores_nothing(kubectl):
 
 
 def test_watch_prints_changes(kubectl):
-    watch = kubectl.start("get", "cm", "-w", "-o", "custom-columns=N:.metadata.name,K:.data.k", "--no-headers")
-    try:
+    columns = "custom-columns=N:.metadata.name,K:.data.k"
+    with kubectl.start("get", "cm", "-w", "-o", columns, "--no-headers") as watch:
         kubectl.run("create", "cm", "watched", "--from-literal=k=1")
         assert watch.stdout.readline().split() == ["watched", "1"]
         kubectl.run("patch", "cm", "watched", "-p", '{"data":{"k":"2"}}')
         assert watch.stdout.readline().split() == ["watched", "2"]
-    finally:
-        watch.terminate()
-        watch.communicate()
 
 
 def test_wait_returns_when_the_condition_is_met(web):
-    wait = web.start("wait", "deploy/web", "--for=condition=Available", f"--timeout={HANG_SECONDS}s")
     condition = {"type": "Available", "status": "True", "reason": "R", "message": "m"}
     patch = {"status": {"conditions": [condition]}}
-    web.run("patch", "deploy", "web", "--subresource=status", "--type=merge", "-p", json.dumps(patch))
-    out, _ = wait.communicate(timeout=HANG_SECONDS)
-    assert out == "deployment.apps/web condition met\n"
+    with web.start("wait", "deploy/web", "--for=condition=Available", f"--timeout={HANG_SECONDS}s") as wait:
+        web.run("patch", "deploy", "web", "--subresource=status", "--type=merge", "-p", json.dumps(patch))
+        assert wait.communicate(timeout=HANG_SECONDS)[0] == "deployment.apps/web condition met\n"
 
 
 def test_delete_waits_for_the_last_finalizer(kubectl):
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "held", "finalizers": ["example.com/hold"]}}
     kubectl.run("create", "-f", "-", stdin=json.dumps(body))
-    delete = kubectl.start("delete", "cm", "held", "--wait")
-    watched = kubectl.run(
-        "wait", "cm/held", "--for=jsonpath={.metadata.deletionTimestamp}", f"--timeout={HANG_SECONDS}s"
-    )
-    assert "condition met" in watched
-    kubectl.run("patch", "cm", "held", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
-    assert delete.communicate(timeout=HANG_SECONDS)[0] == 'configmap "held" deleted\n'
+    with kubectl.start("delete", "cm", "held", "--wait") as delete:
+        watched = kubectl.run(
+            "wait", "cm/held", "--for=jsonpath={.metadata.deletionTimestamp}", f"--timeout={HANG_SECONDS}s"
+        )
+        assert "condition met" in watched
+        kubectl.run("patch", "cm", "held", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+        assert delete.communicate(timeout=HANG_SECONDS)[0] == 'configmap "held" deleted\n'
     assert kubectl.get("cm")["items"] == []
 
 

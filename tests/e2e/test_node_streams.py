@@ -127,15 +127,16 @@ def test_node_proxy_reaches_the_kubelet(kubectl):
 # Process pods
 
 
-def test_logs_follow_a_process_to_its_end(kubectl):
+def test_logs_follow_a_process_to_its_end(kubectl, tmp_path):
     command = "echo one; until [ -e $STEERSMAN_ROOT/work/go ]; do sleep 0.1; done; echo two >&2"
-    new_pod = pod(command=["sh", "-c", command], restartPolicy="Never", volumes=[{"name": "work", "emptyDir": {}}])
+    work = {"name": "work", "hostPath": {"path": str(tmp_path)}}
+    new_pod = pod(command=["sh", "-c", command], restartPolicy="Never", volumes=[work])
     new_pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "work", "mountPath": "/work"}]
     run(kubectl, new_pod)
-    following = kubectl.start("logs", "-f", "p")
-    assert following.stdout.readline() == "one\n"
-    kubectl.run("exec", "p", "--", "sh", "-c", "touch $STEERSMAN_ROOT/work/go")
-    assert following.communicate(timeout=HANG_SECONDS)[0] == "two\n"
+    with kubectl.start("logs", "-f", "p") as following:
+        assert following.stdout.readline() == "one\n"
+        (tmp_path / "go").touch()  # not by a command in the container, which may be killed by the container's end
+        assert following.communicate(timeout=HANG_SECONDS)[0] == "two\n"
     stamped = kubectl.run("logs", "p", "--timestamps").splitlines()
     assert [line.split("Z ")[1] for line in stamped] == ["one", "two"]
     assert kubectl.run("logs", "p", "--tail=1") == "two\n"
@@ -245,15 +246,11 @@ def test_port_forward_reaches_a_process_pod(streaming):
     port, local = free_port(), free_port()
     probe = {"tcpSocket": {"port": port}, "periodSeconds": 1}
     run(streaming, pod(command=[*SERVER, str(port)], container={"readinessProbe": probe}))
-    forwarding = streaming.start("port-forward", "pod/p", f"{local}:{port}")
-    try:
+    with streaming.start("port-forward", "pod/p", f"{local}:{port}") as forwarding:
         assert "Forwarding from" in forwarding.stdout.readline()
         for _ in range(3):
             with urllib.request.urlopen(f"http://127.0.0.1:{local}/", timeout=HANG_SECONDS) as answer:
                 assert b"Directory listing" in answer.read()
-    finally:
-        forwarding.terminate()
-        forwarding.communicate(timeout=HANG_SECONDS)
     assert '"GET / HTTP/1.1" 200' in streaming.run("logs", "p")
 
 
@@ -293,13 +290,12 @@ def test_pod_ends_by_sigterm_or_after_its_grace_period(kubectl):
     run(kubectl, pod("polite", ["sh", "-c", polite]))
     with kubectl.start("logs", "-f", "stubborn") as trapping:
         assert trapping.stdout.readline() == "ready\n"
-        trapping.terminate()
-    following = kubectl.start("logs", "-f", "polite")
-    assert following.stdout.readline() == "ready\n"
-    started_at = time.monotonic()
-    kubectl.run("delete", "pod", "stubborn", "polite", f"--timeout={HANG_SECONDS}s")
-    assert time.monotonic() - started_at > 1.5
-    assert "bye\n" in following.communicate(timeout=HANG_SECONDS)[0]
+    with kubectl.start("logs", "-f", "polite") as following:
+        assert following.stdout.readline() == "ready\n"
+        started_at = time.monotonic()
+        kubectl.run("delete", "pod", "stubborn", "polite", f"--timeout={HANG_SECONDS}s")
+        assert time.monotonic() - started_at > 1.5
+        assert "bye\n" in following.communicate(timeout=HANG_SECONDS)[0]
 
 
 def test_init_containers_and_sidecars_run_in_order(kubectl):
@@ -353,7 +349,6 @@ def test_kopf_operator_runs_as_a_process_pod(kubectl):
     kubectl.run("delete", "cm", "a", f"--timeout={HANG_SECONDS}s")
     with kubectl.start("logs", "-f", "deployment/operator") as following:
         line_with(following, "goodbye a")
-        following.terminate()
 
 
 def test_toolkit_program_runs_as_a_process_pod(kubectl):
