@@ -79,6 +79,7 @@ async def roll_out(simulation):
     patch = {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "j"}]}}}}
     await simulation.client().patch(DEPLOYMENTS, "web", patch, namespace="default")
     await simulation.clock.advance(10)
+    await simulation.restart_components(crash=True)
     await simulation.client().delete(DEPLOYMENTS, "web", namespace="default")
     await simulation.heal()
     await simulation.clock.advance(60)
