@@ -278,9 +278,7 @@ class SqliteMachine(StoreMachine):
         self.reopened_at = self.model.revision
 
 
-SETTINGS = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+SETTINGS = settings(stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 class EtcdMachine(StoreMachine):
@@ -308,8 +306,8 @@ def test_etcd_store_equals_the_model(etcd_url):
     EtcdMachine.shared_loop.close()
 
 
-@pytest.mark.parametrize("machine", [MemoryMachine, SqliteMachine])
-def test_store_equals_the_model(machine):
+@pytest.mark.parametrize(("machine", "examples"), [(MemoryMachine, 60), (SqliteMachine, 30)])
+def test_store_equals_the_model(machine, examples):
     case = machine.TestCase
-    case.settings = SETTINGS
+    case.settings = settings(SETTINGS, max_examples=examples)
     case().runTest()
