@@ -167,7 +167,7 @@ def test_requests_are_kept_for_a_while(obj, end, seconds):
 
 
 def test_request_is_parsed():
-    requested = Request(request(dns=["n"])).asked
+    requested = Request(request(dns=["n"])).attributes
     assert requested == RequestAttributes("system:node:n", ("system:nodes",), ("n",), ("10.0.0.1",))
     with pytest.raises(ValueError, match="PEM"):
         Request("")

@@ -2,7 +2,7 @@ import pytest
 
 from steersman.client import PatchType, tree
 from steersman.controllers.garbagecollector.controller import build
-from steersman.controllers.garbagecollector.graph import FOREGROUND, ORPHAN, Graph, Identity, Seen
+from steersman.controllers.garbagecollector.graph import FOREGROUND, ORPHAN, Graph, Identity, ObservedObject
 from steersman.controllers.garbagecollector.plan import (
     DANGLING,
     SOLID,
@@ -12,9 +12,9 @@ from steersman.controllers.garbagecollector.plan import (
     Release,
     decide,
     finalizer_patch,
+    observed_object,
     owner_candidates,
     release_patch,
-    seen,
     standing_of,
     unblock_patch,
 )
@@ -30,7 +30,7 @@ def owner(uid, *, name=None, kind="ConfigMap", block=False):
 
 
 def node(uid, *owners, namespace="n", finalizers=(), deleted=False):
-    return Seen(identity(uid, namespace=namespace), tuple(owners), tuple(finalizers), being_deleted=deleted)
+    return ObservedObject(identity(uid, namespace=namespace), tuple(owners), tuple(finalizers), being_deleted=deleted)
 
 
 def dependent(*owners, **metadata):
@@ -202,8 +202,10 @@ def test_owner_candidates():
 
 
 def test_seen():
-    result = seen(tree("v1", "ConfigMap"), dependent(owner("o"), name="x", namespace="n", finalizers=["f"]))
-    assert result == Seen(Identity("v1", "ConfigMap", "n", "x", "d"), (owner("o"),), ("f",), being_deleted=False)
+    result = observed_object(tree("v1", "ConfigMap"), dependent(owner("o"), name="x", namespace="n", finalizers=["f"]))
+    assert result == ObservedObject(
+        Identity("v1", "ConfigMap", "n", "x", "d"), (owner("o"),), ("f",), being_deleted=False
+    )
 
 
 # The shell

@@ -14,26 +14,26 @@ from steersman.controllers.rootca.plan import (
     NAME,
     SIGNER,
     Bundles,
+    accepts_config_map,
     bundle_name,
     corrected,
+    new_config_map,
     plan_bundles,
-    takes_one,
-    wanted,
 )
 from steersman.controlplane.certificates import make_ca
 
 
 @pytest.mark.parametrize(("phase", "takes"), [("Active", True), ("Terminating", False)])
 def test_terminating_namespace_gets_no_config_map(phase, takes):
-    assert takes_one(msgspec.convert({"status": {"phase": phase}}, Namespace)) is takes
+    assert accepts_config_map(msgspec.convert({"status": {"phase": phase}}, Namespace)) is takes
 
 
 def test_corrected_returns_none_when_up_to_date():
-    assert corrected(wanted("n", "PEM"), "PEM") is None
+    assert corrected(new_config_map("n", "PEM"), "PEM") is None
 
 
 def test_corrected_removes_other_keys_and_keeps_annotations():
-    present = wanted("n", "PEM")
+    present = new_config_map("n", "PEM")
     present.data = {"ca.crt": "old", "more": "x"}
     present.metadata.annotations = {"mine": "kept"}
     new = corrected(present, "PEM")

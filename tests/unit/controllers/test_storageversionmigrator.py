@@ -9,7 +9,14 @@ from steersman.client.errors import Conflict, InternalError, Invalid, ServiceUna
 from steersman.client.transport import Response
 from steersman.controllers.storageversionmigrator import plan
 from steersman.controllers.storageversionmigrator.controller import MIGRATIONS, build
-from steersman.controllers.storageversionmigrator.plan import Begin, End, Migrate, Note, next_step, resource_of
+from steersman.controllers.storageversionmigrator.plan import (
+    End,
+    MarkRunning,
+    Migrate,
+    RecordResourceVersion,
+    next_step,
+    resource_of,
+)
 from steersman.controlplane.loopback_transport import LoopbackTransport
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,11 +61,11 @@ ALSO_OLD = migration(name="also-old", age=9)
     [
         ([], None),
         ([DONE], None),
-        ([migration()], Begin(migration())),
-        ([migration(), OLD, ALSO_OLD], Begin(ALSO_OLD)),
-        ([OLD, RUNS], Note(RUNS)),
+        ([migration()], MarkRunning(migration())),
+        ([migration(), OLD, ALSO_OLD], MarkRunning(ALSO_OLD)),
+        ([OLD, RUNS], RecordResourceVersion(RUNS)),
         ([OLD, READY], Migrate(READY, "7")),
-        ([OLD, DONE], Begin(OLD)),
+        ([OLD, DONE], MarkRunning(OLD)),
         ([OLD, OVER[0]], End(OVER[0], True)),
         ([OLD, OVER[1]], End(OVER[1], False)),
     ],
@@ -68,9 +75,9 @@ def test_next_step_takes_the_oldest_of_one_at_a_time(migrations, step):
 
 
 def test_start_sets_the_running_condition():
-    result = plan.begun(migration(), now=NOW)
+    result = plan.mark_running(migration(), now=NOW)
     assert conditions(result) == {"Running": ("True", "MigrationRunning", "The migration is running")}
-    assert plan.noted(result, "7").status.resourceVersion == "7"
+    assert plan.record_resource_version(result, "7").status.resourceVersion == "7"
 
 
 COMPLETED = ("False", "MigrationCompleted", "Migration completed")
@@ -89,7 +96,7 @@ COMPLETED = ("False", "MigrationCompleted", "Migration completed")
     ],
 )
 def test_ended_replaces_running_by_the_result(of, failure, how):
-    assert conditions(plan.ended(of, failure=failure, now=NOW)) == {"Running": COMPLETED, **how}
+    assert conditions(plan.mark_completed(of, failure=failure, now=NOW)) == {"Running": COMPLETED, **how}
 
 
 @pytest.mark.parametrize(("age", "young"), [(0, True), (59, True), (60, False)])
@@ -123,7 +130,7 @@ def definition(*, generation=3, observed=3):
 
 
 def test_start_for_a_definition_sets_the_condition():
-    applied = plan.definition_begun(definition(), "m", now=NOW)
+    applied = plan.mark_definition_migrating(definition(), "m", now=NOW)
     (condition,) = applied["status"]["conditions"]
     assert (condition["status"], condition["message"]) == ("True", "Migration m is running")
     assert (condition["observedGeneration"], applied["metadata"]["resourceVersion"]) == (3, "9")
@@ -138,7 +145,7 @@ def test_start_for_a_definition_sets_the_condition():
     ],
 )
 def test_definition_ended_drops_old_versions_only_if_certain(of, succeeded, reason, stored):
-    status = plan.definition_ended(of, succeeded=succeeded, now=NOW)["status"]
+    status = plan.mark_definition_migrated(of, succeeded=succeeded, now=NOW)["status"]
     assert (status["conditions"][0]["status"], status["conditions"][0]["reason"]) == ("False", reason)
     assert status.get("storedVersions") == stored
 
@@ -240,7 +247,7 @@ async def test_migration_writes_the_storage_version(cluster, patches):
 @pytest.mark.usefixtures("widgets")
 async def test_migration_skips_objects_written_since(cluster, patches):
     version = (await cluster.client.list(WIDGETS[1])).resource_version
-    running = msgspec.to_builtins(plan.begun(migration(), now=cluster.clock.now()).status)
+    running = msgspec.to_builtins(plan.mark_running(migration(), now=cluster.clock.now()).status)
     await cluster.make(*KIND, "m", spec={"resource": WIDGET}, status={**running, "resourceVersion": version})
     obj = await cluster.client.get(WIDGETS[1], "a", namespace="default")
     await cluster.client.update({**obj, "spec": {"size": 2}})

@@ -11,7 +11,7 @@ from steersman.cel.openapi import declare
 from steersman.client import requests
 from steersman.client.errors import NotFound
 from steersman.controllers.admissionpolicystatus.plan import Matched, schema_of
-from steersman.controllers.shared.served import ServedResources, ask
+from steersman.controllers.shared.served import ServedResources, discover
 from steersman.schema.loader import struct_for
 from steersman.schema.resources import table
 
@@ -34,7 +34,7 @@ class Types:
         if built_in is not None:
             return built_in.kind
         if self._served is None:
-            self._served = await ask(self._client)
+            self._served = await discover(self._client)
         api_version = f"{matched.group}/{matched.version}" if matched.group else matched.version
         for (served_in, kind), resource in self._served.kinds.items():
             if served_in == api_version and resource.info.name == matched.resource:

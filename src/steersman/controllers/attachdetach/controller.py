@@ -122,10 +122,10 @@ class AttachDetachController(ManagedController):
     def _record_pod_events(self, node: str, volume: str, *event: str) -> None:
         type_, reason, text = event
         for pod in self._pods.lister.by_index(BY_NODE, node):
-            if volume in self._wanted_by(pod):
+            if volume in self._attachable_volumes(pod):
                 self.events.event(pod, type_, reason, text)
 
-    def _wanted_by(self, pod: Pod) -> dict[str, PersistentVolume]:
+    def _attachable_volumes(self, pod: Pod) -> dict[str, PersistentVolume]:
         """Return the CSI volumes of a pod that need attaching, by name."""
         volumes: dict[str, PersistentVolume] = {}
         for name in claims_of(pod):
@@ -156,7 +156,7 @@ class AttachDetachController(ManagedController):
             for attachment in self._attachments.lister.by_index(_OF_NODE, key)
             if _OURS.match(name_of(attachment))
         ]
-        desired_volumes = self._wanted_on(node) if node is not None else {}
+        desired_volumes = self._desired_volumes(node) if node is not None else {}
         volumes = {
             name: volume
             for attachment in attachments
@@ -188,11 +188,11 @@ class AttachDetachController(ManagedController):
         await self._apply(key, node, plan)
         return self._next_check(plan)
 
-    def _wanted_on(self, node: Node) -> dict[str, PersistentVolume]:
+    def _desired_volumes(self, node: Node) -> dict[str, PersistentVolume]:
         desired_volumes: dict[str, PersistentVolume] = {}
         for pod in self._pods.lister.by_index(BY_NODE, name_of(node)):
             if needs_volumes(pod, node):
-                desired_volumes |= self._wanted_by(pod)
+                desired_volumes |= self._attachable_volumes(pod)
         return desired_volumes
 
     def _other_nodes(self, volume: str, node: str) -> list[str]:

@@ -33,7 +33,7 @@ class CSRApprovingController(ManagedController):
         if csr is None or not is_undecided(csr):
             return None
         try:
-            requested = Request(csr.spec.request).asked
+            requested = Request(csr.spec.request).attributes
         except ValueError as error:
             raise TerminalError(f'unable to parse csr "{key}": {error}') from error
         candidates = recognized(csr, requested)

@@ -46,7 +46,7 @@ class Request:
             raise ValueError("the request's signature is wrong")
 
     @property
-    def asked(self) -> RequestAttributes:
+    def attributes(self) -> RequestAttributes:
         """Return the attributes that the rules need."""
         names = self._names()
         return RequestAttributes(

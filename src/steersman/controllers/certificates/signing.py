@@ -63,7 +63,7 @@ class CSRSigningController(ManagedController):
         except ValueError as error:
             raise TerminalError(f'unable to parse csr "{key}": {error}') from error
         usages = csr.spec.usages or []
-        fault = signer_fault(csr.spec.signerName, request.asked, usages)
+        fault = signer_fault(csr.spec.signerName, request.attributes, usages)
         if fault:
             new = with_condition(csr, "Failed", "SignerValidationFailure", fault, now=self.now())
         else:

@@ -196,7 +196,7 @@ class _Draft:
     def size_changed(self) -> bool:
         """Report whether an active ReplicaSet was last scaled for another size of the Deployment."""
         desired = [revisions.desired_annotation(rs) for rs in rules.active(self.everyone)]
-        return any(size is not None and size != rules.wanted(self.deployment) for size in desired)
+        return any(size is not None and size != rules.desired_replicas(self.deployment) for size in desired)
 
     def can_scale(self) -> bool:
         """Report whether proportional scaling applies.
@@ -230,7 +230,7 @@ class _Draft:
         self.actions.extend(map(DeleteSet, rules.expired_history(self.deployment, self.old)))
 
     def _annotated(self, rs: ReplicaSet) -> ReplicaSet:
-        size = rules.wanted(self.deployment)
+        size = rules.desired_replicas(self.deployment)
         return revisions.with_replica_annotations(rs, desired=size, most=size + rules.max_surge(self.deployment))
 
     def _update(self, rs: ReplicaSet, message: str = "") -> None:
@@ -291,8 +291,8 @@ def _scale(draft: _Draft) -> None:
     if only is not None:
         # Also if the size is right: an adopted ReplicaSet may have been scaled for another Deployment, which would look
         # like a resize forever (as upstream).
-        if rules.size(only) != rules.wanted(deployment) or revisions.desired_annotation(only) is not None:
-            draft.scale(only, rules.wanted(deployment))
+        if rules.size(only) != rules.desired_replicas(deployment) or revisions.desired_annotation(only) is not None:
+            draft.scale(only, rules.desired_replicas(deployment))
     elif rules.is_saturated(deployment, draft.new):
         draft.scale_all((rs, 0) for rs in rules.active(draft.old))
     elif rules.strategy_of(deployment) == rules.ROLLING_UPDATE and (several := rules.active(draft.everyone)):
@@ -303,7 +303,7 @@ def _scale(draft: _Draft) -> None:
 def _roll(draft: _Draft) -> None:
     """Scale up the new ReplicaSet within ``maxSurge``, else scale down old ones within ``maxUnavailable``."""
     deployment, new = draft.deployment, draft.create_new()
-    size, most = rules.size(new), rules.wanted(deployment)
+    size, most = rules.size(new), rules.desired_replicas(deployment)
     target = most if size > most else rules.new_size(deployment, draft.everyone, size)
     if not draft.has_created and draft.scale_all([(new, target)]):
         return
@@ -321,7 +321,7 @@ def _recreate(draft: _Draft, old_pods_run: OldPodsRun) -> None:
         return
     new = draft.create_new()
     if not draft.has_created:
-        draft.scale_all([(new, rules.wanted(draft.deployment))])
+        draft.scale_all([(new, rules.desired_replicas(draft.deployment))])
 
 
 def new_set(deployment: Deployment, replicas: int) -> ReplicaSet:

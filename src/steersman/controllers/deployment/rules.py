@@ -19,7 +19,7 @@ RECREATE: Final = "Recreate"
 NO_LIMIT: Final = 2**31 - 1
 
 
-def wanted(deployment: Deployment) -> int:
+def desired_replicas(deployment: Deployment) -> int:
     """Return ``spec.replicas``; 1 if unset."""
     replicas = deployment.spec.replicas if deployment.spec else None
     return 1 if replicas is None else replicas
@@ -58,8 +58,8 @@ def _fenceposts_of(deployment: Deployment) -> tuple[int, int]:
     strategy = deployment.spec.strategy if deployment.spec else None
     rolling = strategy.rollingUpdate if strategy else None
     if rolling is None:
-        return fenceposts(None, None, wanted(deployment))
-    return fenceposts(rolling.maxSurge, rolling.maxUnavailable, wanted(deployment))
+        return fenceposts(None, None, desired_replicas(deployment))
+    return fenceposts(rolling.maxSurge, rolling.maxUnavailable, desired_replicas(deployment))
 
 
 def max_surge(deployment: Deployment) -> int:
@@ -69,23 +69,23 @@ def max_surge(deployment: Deployment) -> int:
 
 def max_unavailable(deployment: Deployment) -> int:
     """Return the replicas that may be unavailable during a rolling update; 0 for other strategies."""
-    if strategy_of(deployment) != ROLLING_UPDATE or wanted(deployment) == 0:
+    if strategy_of(deployment) != ROLLING_UPDATE or desired_replicas(deployment) == 0:
         return 0
-    return min(_fenceposts_of(deployment)[1], wanted(deployment))
+    return min(_fenceposts_of(deployment)[1], desired_replicas(deployment))
 
 
 def new_size(deployment: Deployment, everyone: Iterable[ReplicaSet], current: int) -> int:
     """Return the replicas of the new ReplicaSet, from ``current``; ``everyone`` lacks it if it does not exist yet."""
     if strategy_of(deployment) == RECREATE:
-        return wanted(deployment)
+        return desired_replicas(deployment)
     # The raw value: with maxSurge 0 no replica is added before an old one is removed.
     strategy = deployment.spec.strategy if deployment.spec else None
     surge = (strategy.rollingUpdate.maxSurge if strategy and strategy.rollingUpdate else None) or 0
-    most = wanted(deployment) + scaled_value(surge, wanted(deployment), round_up=True)
+    most = desired_replicas(deployment) + scaled_value(surge, desired_replicas(deployment), round_up=True)
     present = sum(map(size, everyone))
     if present >= most:
         return current
-    return current + min(most - present, wanted(deployment) - current)
+    return current + min(most - present, desired_replicas(deployment) - current)
 
 
 def active(sets: Iterable[ReplicaSet | None]) -> list[ReplicaSet]:
@@ -110,7 +110,7 @@ def is_saturated(deployment: Deployment, rs: ReplicaSet | None) -> bool:
     """Report whether the ReplicaSet has all replicas, for this size of the Deployment, and all are available."""
     if rs is None:
         return False
-    return size(rs) == desired_annotation(rs) == available(rs) == wanted(deployment)
+    return size(rs) == desired_annotation(rs) == available(rs) == desired_replicas(deployment)
 
 
 def proportional_sizes(deployment: Deployment, sets: Sequence[ReplicaSet]) -> list[tuple[ReplicaSet, int]]:
@@ -119,7 +119,7 @@ def proportional_sizes(deployment: Deployment, sets: Sequence[ReplicaSet]) -> li
     Larger ones come first; among equal ones the newer when growing, the older when shrinking. The first one
     receives the rounding remainder.
     """
-    allowed = wanted(deployment) + max_surge(deployment) if wanted(deployment) > 0 else 0
+    allowed = desired_replicas(deployment) + max_surge(deployment) if desired_replicas(deployment) > 0 else 0
     to_add = allowed - sum(map(size, sets))
     if to_add == 0:
         return [(rs, size(rs)) for rs in sets]
@@ -147,14 +147,14 @@ def _proportion(rs: ReplicaSet, deployment: Deployment, left: int) -> int:
 
 def _fraction(rs: ReplicaSet, deployment: Deployment) -> int:
     """Return the change that keeps a ReplicaSet's fraction of the Deployment."""
-    if wanted(deployment) == 0:
+    if desired_replicas(deployment) == 0:
         return -size(rs)
     before = max_annotation(rs)
     if not before:  # the annotation was removed: use the present size
         before = (deployment.status.replicas if deployment.status else None) or 0
     if not before:
         return 0
-    grown = size(rs) * (wanted(deployment) + max_surge(deployment)) / before
+    grown = size(rs) * (desired_replicas(deployment) + max_surge(deployment)) / before
     return int(grown + 0.5) - size(rs)  # half up, as upstream's ``RoundToInt32``
 
 
@@ -181,7 +181,7 @@ def rolling_reductions(
     ``cleanupUnhealthyReplicas`` fails until the status has caught up.
     """
     available_total = sum(min(available(rs), size(rs)) for rs in (*old, new))
-    spare = available_total - (wanted(deployment) - max_unavailable(deployment))
+    spare = available_total - (desired_replicas(deployment) - max_unavailable(deployment))
     reductions: list[tuple[ReplicaSet, int]] = []
     for rs in by_age(old):
         if spare <= 0:
@@ -196,7 +196,7 @@ def rolling_reductions(
 def most_to_reduce(deployment: Deployment, new: ReplicaSet, old: Sequence[ReplicaSet]) -> int:
     """Return how many old replicas may be removed, given the unavailable replicas of the new ReplicaSet."""
     present = sum(map(size, old)) + size(new)
-    least = wanted(deployment) - max_unavailable(deployment)
+    least = desired_replicas(deployment) - max_unavailable(deployment)
     return present - least - (size(new) - available(new))
 
 

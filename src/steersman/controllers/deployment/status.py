@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from lightkube.models.apps_v1 import DeploymentCondition, DeploymentStatus
 
 from steersman.client.objects import name_of
-from steersman.controllers.deployment.rules import NO_LIMIT, available, max_unavailable, size, wanted
+from steersman.controllers.deployment.rules import NO_LIMIT, available, desired_replicas, max_unavailable, size
 from steersman.runtime.conditions import find_condition, without_condition
 from steersman.runtime.structs import replaced
 
@@ -93,7 +93,7 @@ def count(
         collisionCount=status.collisionCount,
         conditions=status.conditions,
     )
-    if total >= wanted(deployment) - max_unavailable(deployment):
+    if total >= desired_replicas(deployment) - max_unavailable(deployment):
         condition = new_condition(
             AVAILABLE, "True", "MinimumReplicasAvailable", "Deployment has minimum availability.", now=now
         )  # fmt: skip
@@ -116,7 +116,7 @@ def _terminating(sets: Sequence[ReplicaSet]) -> int | None:
 
 def is_complete(deployment: Deployment, status: DeploymentStatus) -> bool:
     """Report whether all replicas are updated and available, and no old ones are left."""
-    replicas = wanted(deployment)
+    replicas = desired_replicas(deployment)
     return (
         (status.updatedReplicas or 0) == replicas
         and (status.replicas or 0) == replicas

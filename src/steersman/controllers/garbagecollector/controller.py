@@ -20,9 +20,9 @@ from steersman.controllers.garbagecollector.plan import (
     Release,
     decide,
     finalizer_patch,
+    observed_object,
     owner_candidates,
     release_patch,
-    seen,
     standing_of,
     unblock_patch,
 )
@@ -79,11 +79,11 @@ class GarbageCollector(ManagedController):
     def _on_change(self, resource: ResourceType[Any], change: Change[Any]) -> None:
         match change:
             case Added(new):
-                self._apply(self.graph.observe(seen(resource, new), None))
+                self._apply(self.graph.observe(observed_object(resource, new), None))
             case Updated(old, new) if old is not new:
-                self._apply(self.graph.observe(seen(resource, new), seen(resource, old)))
+                self._apply(self.graph.observe(observed_object(resource, new), observed_object(resource, old)))
             case Deleted(old):
-                self._apply(self.graph.forget(seen(resource, old).identity))
+                self._apply(self.graph.forget(observed_object(resource, old).identity))
 
     def _apply(self, effects: Effects) -> None:
         for identity in effects.absent:

@@ -38,7 +38,7 @@ class Identity(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedObject:
     """Metadata of an object that the graph needs."""
 
     identity: Identity
@@ -95,25 +95,25 @@ class Graph:
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
 
-    def observe(self, seen: Seen, old: Seen | None) -> Effects:
+    def observe(self, observed: ObservedObject, old: ObservedObject | None) -> Effects:
         """Process an added or updated object."""
         effects = Effects()
-        node = self.nodes.get(seen.identity.uid)
+        node = self.nodes.get(observed.identity.uid)
         if node is not None and node.virtual:
-            self._materialize(node, seen.identity, effects)
+            self._materialize(node, observed.identity, effects)
         if node is None:
             node = Node(
-                seen.identity,
-                seen.owners,
-                being_deleted=seen.being_deleted,
-                deleting_dependents=seen.waits_for(FOREGROUND),
+                observed.identity,
+                observed.owners,
+                being_deleted=observed.being_deleted,
+                deleting_dependents=observed.waits_for(FOREGROUND),
             )
-            self.nodes[seen.identity.uid] = node
-            self._link(node, seen.owners, effects)
+            self.nodes[observed.identity.uid] = node
+            self._link(node, observed.owners, effects)
         else:
-            self._change_owners(node, seen.owners, effects)
-            node.being_deleted = node.being_deleted or seen.being_deleted
-        self._follow_deletion(node, seen, old, effects)
+            self._change_owners(node, observed.owners, effects)
+            node.being_deleted = node.being_deleted or observed.being_deleted
+        self._follow_deletion(node, observed, old, effects)
         return effects
 
     def forget(self, identity: Identity) -> Effects:
@@ -162,15 +162,15 @@ class Graph:
 
     def waits_for(self, uid: str, other: str) -> bool:
         """Report whether the deletion of ``uid`` in foreground waits, over whatever others that wait, for ``other``."""
-        seen, ahead = set(), [uid]
+        visited, ahead = set(), [uid]
         while ahead:
             current = ahead.pop()
             node = self.nodes.get(current)
-            if current in seen or node is None or not node.deleting_dependents:
+            if current in visited or node is None or not node.deleting_dependents:
                 continue
             if current == other:
                 return True
-            seen.add(current)
+            visited.add(current)
             ahead.extend(blocker.identity.uid for blocker in self.blocking(current))
         return False
 
@@ -225,11 +225,13 @@ class Graph:
             if owner.virtual and not owner.dependents:
                 del self.nodes[owner_uid]
 
-    def _follow_deletion(self, node: Node, seen: Seen, old: Seen | None, effects: Effects) -> None:
-        uid = seen.identity.uid
-        if seen.waits_for(ORPHAN) and not (old is not None and old.waits_for(ORPHAN)):
+    def _follow_deletion(
+        self, node: Node, observed: ObservedObject, old: ObservedObject | None, effects: Effects
+    ) -> None:
+        uid = observed.identity.uid
+        if observed.waits_for(ORPHAN) and not (old is not None and old.waits_for(ORPHAN)):
             effects.orphan[uid] = None
-        elif seen.waits_for(FOREGROUND) and not (old is not None and old.waits_for(FOREGROUND)):
+        elif observed.waits_for(FOREGROUND) and not (old is not None and old.waits_for(FOREGROUND)):
             node.deleting_dependents = True
             effects.delete.update(node.dependents)
             effects.delete[uid] = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 
 from steersman.client.objects import metadata_field, namespace_of, resource_version_of, uid_of
-from steersman.controllers.garbagecollector.graph import FOREGROUND, ORPHAN, Identity, Seen
+from steersman.controllers.garbagecollector.graph import FOREGROUND, ORPHAN, Identity, ObservedObject
 from steersman.runtime.owners import owners_of, without_owner
 
 if TYPE_CHECKING:
@@ -112,11 +112,11 @@ def owner_candidates(owner: Owner, namespace: str) -> tuple[Identity, Identity]:
     return identity._replace(namespace=""), identity
 
 
-def seen(resource: ResourceType[Any], obj: Any) -> Seen:
+def observed_object(resource: ResourceType[Any], obj: Any) -> ObservedObject:
     """Return the graph's view of an object."""
     info = resource.info
     name, uid = metadata_field(obj, "name") or "", uid_of(obj)
-    return Seen(
+    return ObservedObject(
         Identity(info.api_version, info.kind, namespace_of(obj), name, uid),
         owners=tuple(owners_of(obj)) if metadata_field(obj, "ownerReferences") else (),
         finalizers=tuple(metadata_field(obj, "finalizers") or ()),

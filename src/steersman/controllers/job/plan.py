@@ -143,7 +143,7 @@ def plan_pods(seen: Observed, *, now: datetime, burst: int = BURST) -> PodsPlan:
     """Return the Pods to create and delete for a running Job."""
     if facts.is_suspended(seen.job):
         return PodsPlan(delete=seen.active)
-    desired_indexes = _wanted(seen)
+    desired_indexes = _desired_active(seen)
     surplus = _surplus(seen, max(0, len(seen.active) - desired_indexes))
     if surplus:
         return PodsPlan(delete=tuple(surplus[:burst]))
@@ -161,7 +161,7 @@ def plan_pods(seen: Observed, *, now: datetime, burst: int = BURST) -> PodsPlan:
     return PodsPlan(create=(None,) * missing)
 
 
-def _wanted(seen: Observed) -> int:
+def _desired_active(seen: Observed) -> int:
     """Return the desired number of active Pods."""
     spec = facts.spec_of(seen.job)
     parallelism = 1 if spec.parallelism is None else spec.parallelism

@@ -22,7 +22,7 @@ from steersman.controllers.context import ControllerContext
 from steersman.controllers.entry_points import RegistryError
 from steersman.controllers.manager.leader_migration import Assignment, read_leader_migration
 from steersman.controllers.registry import CLOUD_CONTROLLERS, is_enabled, registered
-from steersman.controllers.shared.served import ask
+from steersman.controllers.shared.served import discover
 from steersman.runtime.controller import Controller
 from steersman.runtime.elected_group import add_elected_group
 from steersman.runtime.health import Unhealthy
@@ -123,7 +123,7 @@ async def wait_for_server(client: Client, *, seconds: float | None = SERVER_WAIT
     _log.info("waiting until the server says what it serves")
     while True:
         try:
-            served = await ask(client)
+            served = await discover(client)
         except ClientError as error:
             limit = SERVER_WAIT_SECONDS if seconds is None and isinstance(error, ConfigError) else seconds
             if limit is not None and clock.monotonic() - started >= limit:

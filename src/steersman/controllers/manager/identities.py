@@ -34,7 +34,7 @@ TOKEN_SECONDS: Final = 3600
 #: connection costs both sides a TLS handshake.
 CONNECTIONS_MAX: Final = 32
 #: Fraction of the lifetime that is left when a token is renewed.
-_LEFT: Final = 0.2
+_RENEWAL_FRACTION: Final = 0.2
 
 _ACCOUNTS: Final = tree("v1", "ServiceAccount")
 
@@ -155,16 +155,16 @@ class AccountTokens:
 
     async def _renew(self) -> None:
         try:
-            answer = await self._ask()
+            answer = await self._request_token()
         except NotFound:
             await self._make_account()
-            answer = await self._ask()
+            answer = await self._request_token()
         status = answer["status"]
         now, expires = self._root.clock.now(), datetime.fromisoformat(status["expirationTimestamp"])
-        self._renew_at = now + max(expires - now, timedelta()) * (1 - _LEFT)
+        self._renew_at = now + max(expires - now, timedelta()) * (1 - _RENEWAL_FRACTION)
         self._identity = with_bearer(Identity(), status["token"])
 
-    async def _ask(self) -> dict[str, Any]:
+    async def _request_token(self) -> dict[str, Any]:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
         return await self._root.create_subresource(
             _ACCOUNTS, self._name, "token", {**body, "spec": {"expirationSeconds": TOKEN_SECONDS}}, namespace=NAMESPACE

@@ -74,7 +74,7 @@ class _Case(NamedTuple):
         return namespace_of(self.autoscaler)
 
 
-class _Wanted(NamedTuple):
+class _DesiredReplicas(NamedTuple):
     """Replicas that the metrics propose, the deciding metric, and the error of failed metrics."""
 
     replicas: int
@@ -200,7 +200,7 @@ class PodAutoscaler(ManagedController):
         history.scaled(before, replicas, case.spec.behavior, now=self.clock.monotonic())
         case.state.desired, case.state.scaled_at = replicas, case.state.now
 
-    async def _measure(self, case: _Case, scaled: _Scaled) -> _Wanted:
+    async def _measure(self, case: _Case, scaled: _Scaled) -> _DesiredReplicas:
         """Return the largest proposal. A failed metric prevents scaling down, but not up."""
         pods = self._selected(case, scaled.selector)
         specs = case.spec.metrics or []
@@ -228,7 +228,7 @@ class PodAutoscaler(ManagedController):
             raise fault or MetricError("no metrics are asked for")
         text = f"the HPA was able to successfully calculate a replica count from {best.metric}"
         case.state.set_condition("ScalingActive", "ValidMetricFound", text, status=True)
-        return _Wanted(best.replicas, best.metric, fault)
+        return _DesiredReplicas(best.replicas, best.metric, fault)
 
     def _note_selector(self, key: str, text: str) -> None:
         """Record the target's selector, for detecting autoscalers with the same pods."""
@@ -292,7 +292,7 @@ class PodAutoscaler(ManagedController):
         self.own_writes.note(key, self._autoscalers, written)
 
 
-def _rescale_reason(proposal: _Wanted, current: int) -> str:
+def _rescale_reason(proposal: _DesiredReplicas, current: int) -> str:
     """Return the reason in the event; empty if only stabilization or a bound changes the size."""
     if proposal.replicas > current:
         return f"{proposal.metric} above target"

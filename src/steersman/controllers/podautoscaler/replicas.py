@@ -114,7 +114,7 @@ def _request(pod: Pod, resource: str, container: str) -> int:
     spec = pod.spec
     if spec is None:
         return 0
-    of_pod = _asked(spec.resources, resource) if not container else None
+    of_pod = _requested_amount(spec.resources, resource) if not container else None
     if of_pod is not None:
         return of_pod
     sidecars = [container for container in spec.initContainers or () if container.restartPolicy == "Always"]
@@ -127,7 +127,7 @@ def _request(pod: Pod, resource: str, container: str) -> int:
         raise MetricError(f"container {container} not found in Pod {name_of(pod)}")
     total = 0
     for container_spec in counted:
-        requested = _asked(container_spec.resources, resource)
+        requested = _requested_amount(container_spec.resources, resource)
         if requested is None:
             raise MetricError(
                 f"missing request for {resource} in container {container_spec.name} of Pod {name_of(pod)}"
@@ -136,7 +136,7 @@ def _request(pod: Pod, resource: str, container: str) -> int:
     return total
 
 
-def _asked(resources: Any, resource: str) -> int | None:
+def _requested_amount(resources: Any, resource: str) -> int | None:
     value = ((resources.requests if resources is not None else None) or {}).get(resource)
     return None if value is None else quantity.parse(str(value)).milli
 

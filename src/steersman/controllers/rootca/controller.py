@@ -11,7 +11,7 @@ from steersman.apimachinery.errors import StatusError, is_namespace_terminating
 from steersman.client.changes import Added, Deleted
 from steersman.client.errors import AlreadyExists, ApiError, NotFound
 from steersman.client.objects import name_of, namespace_of
-from steersman.controllers.rootca.plan import NAME, corrected, takes_one, wanted
+from steersman.controllers.rootca.plan import NAME, accepts_config_map, corrected, new_config_map
 from steersman.controllers.rootca.source import root_ca
 from steersman.controllers.shared.base import CREATED_RECHECK_SECONDS, ManagedController
 
@@ -62,7 +62,7 @@ class RootCAPublisher(ManagedController):
             self._sync_seconds.labels(str(code)).observe(self.clock.monotonic() - started)
 
     async def _sync(self, key: str) -> None:
-        if not takes_one(self._namespaces.lister.get(key)):
+        if not accepts_config_map(self._namespaces.lister.get(key)):
             return
         present = self._config_maps.lister.get(NAME, namespace=key)
         if present is None:
@@ -74,7 +74,7 @@ class RootCAPublisher(ManagedController):
 
     async def _create(self, key: str) -> None:
         try:
-            created = await self.client.create(wanted(key, self._root_ca))
+            created = await self.client.create(new_config_map(key, self._root_ca))
         except AlreadyExists:  # the cache is behind
             self.queue.add_after(key, CREATED_RECHECK_SECONDS)
         except ApiError as error:

@@ -26,21 +26,21 @@ SIGNER: Final = "kubernetes.io/kube-apiserver-serving"
 _HASH_BYTES: Final = 12
 _DESCRIPTION: Final = "kubernetes.io/description"
 #: Part of the API: clients see it.
-_DESCRIBED: Final = (
+_DESCRIPTION_TEXT: Final = (
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
     "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
     "clusters."
 )
 
 
-def takes_one(namespace: Namespace | None) -> bool:
-    """Report whether a namespace is to have one: one that is ending does not take new objects."""
+def accepts_config_map(namespace: Namespace | None) -> bool:
+    """Report whether the config map can be created in a namespace, i.e. it exists and is not Terminating."""
     return namespace is not None and (namespace.status is None or namespace.status.phase != "Terminating")
 
 
-def wanted(namespace: str, root_ca: str) -> ConfigMap:
+def new_config_map(namespace: str, root_ca: str) -> ConfigMap:
     """Return the config map to create."""
-    metadata = ObjectMeta(name=NAME, namespace=namespace, annotations={_DESCRIPTION: _DESCRIBED})
+    metadata = ObjectMeta(name=NAME, namespace=namespace, annotations={_DESCRIPTION: _DESCRIPTION_TEXT})
     return ConfigMap(metadata=metadata, data={"ca.crt": root_ca})
 
 
@@ -49,7 +49,7 @@ def corrected(present: ConfigMap, root_ca: str) -> ConfigMap | None:
     data = {"ca.crt": root_ca}
     if present.data == data and annotations_of(present).get(_DESCRIPTION):
         return None
-    annotations = {**annotations_of(present), _DESCRIPTION: _DESCRIBED}
+    annotations = {**annotations_of(present), _DESCRIPTION: _DESCRIPTION_TEXT}
     return msgspec.structs.replace(with_metadata(present, annotations=annotations), data=data)
 
 

@@ -19,7 +19,7 @@ from steersman.asynckit.timeouts import wait_for
 from steersman.client import tree
 from steersman.client.errors import ClientError
 from steersman.controllers.shared.object_part import object_part
-from steersman.controllers.shared.served import ServedResources, ask
+from steersman.controllers.shared.served import ServedResources, discover
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -118,7 +118,7 @@ class MetadataWatch:
 
     async def refresh(self) -> ServedResources:
         """Ask the server now. Raises ClientError."""
-        self.served = served = await ask(self._client)
+        self.served = served = await discover(self._client)
         monitored = {
             name: resource_type
             for name, resource_type in served.supporting("list", "watch", "delete").items()

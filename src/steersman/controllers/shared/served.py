@@ -50,7 +50,7 @@ class ServedResources:
         }
 
 
-async def ask(client: Client) -> ServedResources:
+async def discover(client: Client) -> ServedResources:
     """Read the discovery documents. Raises ClientError if the root documents cannot be read."""
     served = ServedResources({}, {}, {})
     for path in ("/api", "/apis"):

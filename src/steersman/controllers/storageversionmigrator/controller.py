@@ -12,7 +12,7 @@ from steersman.client.errors import ApiError, ClientError, Conflict, MethodNotAl
 from steersman.client.objects import compare_versions, name_of, resource_version_of
 from steersman.client.partial_metadata import metadata_only
 from steersman.controllers.shared.base import ManagedController
-from steersman.controllers.shared.served import ask
+from steersman.controllers.shared.served import discover
 from steersman.controllers.storageversionmigrator import plan
 from steersman.runtime.result import Result
 
@@ -55,12 +55,14 @@ class StorageVersionMigrator(ManagedController):
         match step:
             case None:
                 return None
-            case plan.Begin(migration):
-                await self._mark(key, lambda obj: plan.definition_begun(obj, name_of(migration), now=self.now()))
-                await self._write(key, plan.begun(migration, now=self.now()))
+            case plan.MarkRunning(migration):
+                await self._mark(
+                    key, lambda obj: plan.mark_definition_migrating(obj, name_of(migration), now=self.now())
+                )
+                await self._write(key, plan.mark_running(migration, now=self.now()))
             case plan.End(migration, succeeded):
                 await self._end(key, migration, succeeded=succeeded)
-            case plan.Note(migration) | plan.Migrate(migration):
+            case plan.RecordResourceVersion(migration) | plan.Migrate(migration):
                 try:
                     return await self._work(key, step)
                 except _Failure as failure:
@@ -69,7 +71,7 @@ class StorageVersionMigrator(ManagedController):
                 assert_never(step)
         return None
 
-    async def _work(self, key: str, step: plan.Note | plan.Migrate) -> Result | None:
+    async def _work(self, key: str, step: plan.RecordResourceVersion | plan.Migrate) -> Result | None:
         """Raise _Failure."""
         migration = step.migration
         resource = await self._resource(key)
@@ -84,14 +86,14 @@ class StorageVersionMigrator(ManagedController):
                 await self._end(key, migration, succeeded=True)
             else:
                 page = await self.client.list(metadata_only(resource), limit=1)
-                await self._write(key, plan.noted(migration, page.resource_version))
+                await self._write(key, plan.record_resource_version(migration, page.resource_version))
         except MethodNotAllowed as error:
             raise _Failure(str(error)) from error
         return None
 
     async def _resource(self, key: str) -> ResourceType[Tree] | None:
         """Return the resource in the preferred version; None if it is not served."""
-        served = await ask(self.client)
+        served = await discover(self.client)
         resource_type = served.preferred.get(key)
         group = key.partition(".")[2]
         if resource_type is None and any(version.rpartition("/")[0] == group for version in served.failed):
@@ -120,8 +122,10 @@ class StorageVersionMigrator(ManagedController):
 
     async def _end(self, key: str, migration: StorageVersionMigration, *, succeeded: bool, failure: str = "") -> None:
         """Complete a migration; the definition's status first, since a completed migration is not reconciled again."""
-        await self._mark(key, lambda migration: plan.definition_ended(migration, succeeded=succeeded, now=self.now()))
-        await self._write(key, plan.ended(migration, failure=failure, now=self.now()))
+        await self._mark(
+            key, lambda migration: plan.mark_definition_migrated(migration, succeeded=succeeded, now=self.now())
+        )
+        await self._write(key, plan.mark_completed(migration, failure=failure, now=self.now()))
 
     async def _mark(self, key: str, applied: Callable[[Tree], Tree]) -> None:
         """Update the status of the resource's CustomResourceDefinition, if it has one."""

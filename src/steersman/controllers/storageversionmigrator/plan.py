@@ -40,14 +40,14 @@ _YOUNG: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
+class MarkRunning:
     """Mark the migration as running."""
 
     migration: StorageVersionMigration
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class RecordResourceVersion:
     """Record the resource version up to which objects are migrated."""
 
     migration: StorageVersionMigration
@@ -69,7 +69,7 @@ class End:
     succeeded: bool
 
 
-Step = Begin | Note | Migrate | End
+Step = MarkRunning | RecordResourceVersion | Migrate | End
 
 
 def resource_of(migration: StorageVersionMigration) -> str:
@@ -89,9 +89,9 @@ def next_step(migrations: Iterable[StorageVersionMigration]) -> Step | None:
             return End(migration, _is(migration, _SUCCEEDED))
     if running:
         version = (running[0].status.resourceVersion if running[0].status else None) or ""
-        return Migrate(running[0], version) if version else Note(running[0])
+        return Migrate(running[0], version) if version else RecordResourceVersion(running[0])
     waiting = [migration for migration in listed if not _has_ended(migration)]
-    return Begin(waiting[0]) if waiting else None
+    return MarkRunning(waiting[0]) if waiting else None
 
 
 def _is(migration: StorageVersionMigration, type_: str) -> bool:
@@ -116,19 +116,19 @@ def is_passing(error: Exception) -> bool:
 # Status of a migration
 
 
-def begun(migration: StorageVersionMigration, *, now: datetime) -> StorageVersionMigration:
+def mark_running(migration: StorageVersionMigration, *, now: datetime) -> StorageVersionMigration:
     """Return the migration with condition ``Running``."""
     condition = _condition(_RUNNING, "True", "MigrationRunning", "The migration is running", now)
     return _with(migration, [condition], now)
 
 
-def noted(migration: StorageVersionMigration, version: str) -> StorageVersionMigration:
+def record_resource_version(migration: StorageVersionMigration, version: str) -> StorageVersionMigration:
     """Return the migration with the recorded resource version."""
     status = msgspec.structs.replace(migration.status or StorageVersionMigrationStatus(), resourceVersion=version)
     return msgspec.structs.replace(migration, status=status)
 
 
-def ended(migration: StorageVersionMigration, *, failure: str = "", now: datetime) -> StorageVersionMigration:
+def mark_completed(migration: StorageVersionMigration, *, failure: str = "", now: datetime) -> StorageVersionMigration:
     """Return the completed migration; one write removes ``Running`` and sets the result."""
     conditions = [_condition(_RUNNING, "False", "MigrationCompleted", "Migration completed", now)]
     if failure:
@@ -171,12 +171,12 @@ def rewrite(obj: Any, *, api_version: str, kind: str) -> Tree:
     }
 
 
-def definition_begun(definition: Tree, name: str, *, now: datetime) -> Tree:
+def mark_definition_migrating(definition: Tree, name: str, *, now: datetime) -> Tree:
     """Return the definition's status for server-side apply: ``name`` migrates its objects."""
     return _applied(definition, "True", "MigrationRunning", f"Migration {name} is running", now)
 
 
-def definition_ended(definition: Tree, *, succeeded: bool, now: datetime) -> Tree:
+def mark_definition_migrated(definition: Tree, *, succeeded: bool, now: datetime) -> Tree:
     """Return the definition's status for server-side apply: only the storage version is stored, if that is certain.
 
     It is certain if all objects were migrated and the definition did not change meanwhile.

@@ -18,7 +18,7 @@ from steersman.controllers.manager.assembly import assemble, missing, resources_
 from steersman.controllers.manager.identities import OneIdentity
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controllers.registry import Registration, find
-from steersman.controllers.shared.served import ask
+from steersman.controllers.shared.served import discover
 
 ONE = ("replicationcontroller",)
 
@@ -129,7 +129,7 @@ async def test_assemble_rejects_invalid_leader_election(cluster, configured):
 
 
 async def test_missing_returns_unserved_resources(cluster):
-    resources = resources_of(await ask(cluster.client))
+    resources = resources_of(await discover(cluster.client))
     entry = Registration("x", needs=("apps/v1 deployments", "apps/v9 nothings"))
     assert missing(entry, resources) == ["apps/v9 nothings"]
 
@@ -138,7 +138,7 @@ async def test_selected_logs_controllers_that_cannot_run(cluster, caplog, monkey
     lacking = Registration("lacking-controller", "replication.replicaset", needs=("apps/v9 nothings",))
     entries = (Registration("absent-controller"), lacking, find("replicaset"))
     monkeypatch.setattr(assembly, "registered", lambda: entries)
-    served = await ask(cluster.client)
+    served = await discover(cluster.client)
     with caplog.at_level(logging.INFO):
         result = list(selected(options(controllers=("absent-controller", "lacking-controller")), resources_of(served)))
     assert result == []

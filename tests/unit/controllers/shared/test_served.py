@@ -4,7 +4,7 @@ import pytest
 from steersman.client import Client
 from steersman.client.errors import ClientError
 from steersman.client.transport import Response
-from steersman.controllers.shared.served import ask
+from steersman.controllers.shared.served import discover
 
 
 class Scripted:
@@ -45,7 +45,7 @@ APPS = {
 
 
 async def test_aggregated_discovery_lists_all_and_preferred_versions():
-    served = await ask(Client(Scripted(**{"/api": groups(CORE), "/apis": groups(APPS)})))
+    served = await discover(Client(Scripted(**{"/api": groups(CORE), "/apis": groups(APPS)})))
     assert sorted(served.preferred) == ["nodes", "olds.apps", "pods", "things.apps"]
     assert served.preferred["things.apps"].info.version == "v2"
     assert served.preferred["olds.apps"].info.version == "v1"
@@ -55,7 +55,7 @@ async def test_aggregated_discovery_lists_all_and_preferred_versions():
 
 
 async def test_stale_group_is_reported():
-    served = await ask(Client(Scripted(**{"/api": groups(), "/apis": groups(APPS)})))
+    served = await discover(Client(Scripted(**{"/api": groups(), "/apis": groups(APPS)})))
     assert served.failed == {"apps/v3": "stale GroupVersion discovery: apps/v3"}
 
 
@@ -65,7 +65,7 @@ async def test_unaggregated_discovery_reads_each_version():
         {"name": "things/status", "kind": "Thing"},
     ]
     listed = {"name": "apps", "versions": [{"version": "v1"}, {"version": "v2"}], "preferredVersion": {"version": "v2"}}
-    served = await ask(
+    served = await discover(
         Client(
             Scripted(
                 **{
@@ -83,4 +83,4 @@ async def test_unaggregated_discovery_reads_each_version():
 
 async def test_malformed_discovery_document_is_an_error():
     with pytest.raises(ClientError, match="no discovery document at /api"):
-        await ask(Client(Scripted(**{"/api": b"<html>"})))
+        await discover(Client(Scripted(**{"/api": b"<html>"})))
