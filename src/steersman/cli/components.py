@@ -11,7 +11,7 @@ from steersman.cli.component_checks import check_leader_election, check_nodes
 from steersman.cli.flag_parser import FlagParser
 from steersman.cli.flag_table import add_table, deprecations, without_effect
 from steersman.cli.help_pages import PAGES
-from steersman.cli.option_flags import COMMON_HELP, add_options, add_process_flags, given, run_process
+from steersman.cli.option_flags import COMMON_HELP, add_options, add_process_flags, explicit_options, run_process
 from steersman.cli.scheduler_flags import SCHEDULER_FLAGS
 from steersman.client import aiohttp_transport
 from steersman.controllers import registry
@@ -73,7 +73,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
         parsed = flag_parser.parse_args([*arguments, *received])
     else:
         aiohttp_transport.preload()
-    nodes = NodesOptions(**given(NodesOptions, parsed))
+    nodes = NodesOptions(**explicit_options(NodesOptions, parsed))
     pipe = parsed.parent_pipe
     warnings: list[str] = []
     try:
@@ -82,7 +82,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
         if command == "nodes":
             return run_process(run_nodes(nodes, parent_pipe=pipe), parsed)
         gates = getattr(parsed, "feature_gates", {})
-        scheduler = set_up(**options_of_gates(given(SchedulerOptions, parsed), gates))
+        scheduler = set_up(**options_of_gates(explicit_options(SchedulerOptions, parsed), gates))
         check_leader_election(scheduler.options)
         if command == "scheduler":
             warnings += check_feature_gates(gates)
@@ -105,7 +105,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
         for message in deprecations(parsed, SCHEDULER_FLAGS):
             sys.stderr.write(f"{message}\n")
         return run_process(run_scheduler(scheduler, parent_pipe=pipe, serving=serving), parsed, warnings=warnings)
-    controllers = ManagerOptions(**given(ManagerOptions, parsed))
+    controllers = ManagerOptions(**explicit_options(ManagerOptions, parsed))
     try:
         registry.load_installed(controllers.controllers)
     except RegistryError as error:

@@ -11,7 +11,7 @@ from steersman.cli.controller_manager_flags import CONTROLLER_MANAGER_FLAGS
 from steersman.cli.flag_parser import FlagParser
 from steersman.cli.flag_table import add_table, deprecations, without_effect
 from steersman.cli.help_pages import PAGES
-from steersman.cli.option_flags import add_process_flags, given, run_process
+from steersman.cli.option_flags import add_process_flags, explicit_options, run_process
 from steersman.cli.serving import make_serving
 from steersman.client import aiohttp_transport
 from steersman.controllers.entry_points import RegistryError
@@ -54,7 +54,7 @@ def parse(arguments: Sequence[str]) -> tuple[ManagerOptions, argparse.Namespace]
     flag_parser = parser()
     parsed = flag_parser.parse_args(arguments)
     gates = getattr(parsed, "feature_gates", {})
-    options = ManagerOptions(**options_of_gates(given(ManagerOptions, parsed), gates))
+    options = ManagerOptions(**options_of_gates(explicit_options(ManagerOptions, parsed), gates))
     try:
         gate_warnings = check_feature_gates(gates)
         check_controllers(options)

@@ -49,14 +49,14 @@ def run(arguments: Sequence[str]) -> int:
             args.kubeconfig = running_plane(args.name).kubeconfig
         elif args.kubeconfig is None and not args.context:
             args.kubeconfig = default_kubeconfig()
-        sys.stdout.write(asyncio.run(_ask(args)))
+        sys.stdout.write(asyncio.run(_request_report(args)))
     except (ClientError, SelectionError, OSError, ValueError) as error:
         sys.stderr.write(f"steersman: {error}\n")
         return 1
     return 0
 
 
-async def _ask(args: argparse.Namespace) -> str:
+async def _request_report(args: argparse.Namespace) -> str:
     async with connect(args.kubeconfig, context=args.context) as client:
         return await report(client, namespace=args.namespace)
 

@@ -123,7 +123,7 @@ def _default_text(flag: Flag, default: Any) -> str:
     return str(default).lower() if isinstance(default, bool) else str(default)
 
 
-def given_flags(parsed: argparse.Namespace, table: Mapping[str, Iterable[Flag]]) -> list[Flag]:
+def explicit_flags(parsed: argparse.Namespace, table: Mapping[str, Iterable[Flag]]) -> list[Flag]:
     """Return the rows of the flags that were given, in the order of the table."""
     return [flag for flags in table.values() for flag in flags if hasattr(parsed, flag.target)]
 
@@ -141,7 +141,7 @@ def without_effect(
     supported = {*defaults_of(options), *handled}
     return [
         f"flag --{flag.name} has no effect" + (f": {flag.unused}" if flag.unused else "")
-        for flag in given_flags(parsed, table)
+        for flag in explicit_flags(parsed, table)
         if flag.target not in supported
     ]
 
@@ -150,6 +150,6 @@ def deprecations(parsed: argparse.Namespace, table: Mapping[str, Iterable[Flag]]
     """Return ``pflag``'s message for each deprecated flag that was given."""
     return [
         f"Flag --{flag.name} has been deprecated, {flag.deprecated}"
-        for flag in given_flags(parsed, table)
+        for flag in explicit_flags(parsed, table)
         if flag.deprecated
     ]

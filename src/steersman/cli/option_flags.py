@@ -92,7 +92,7 @@ def add_process_flags(parser: argparse.ArgumentParser) -> None:
     process.add_argument("--parent-pipe", type=values.count, help=argparse.SUPPRESS)
 
 
-def given(options: type[msgspec.Struct], parsed: argparse.Namespace) -> dict[str, Any]:
+def explicit_options(options: type[msgspec.Struct], parsed: argparse.Namespace) -> dict[str, Any]:
     """Return the fields of ``options`` that were given."""
     return {name: value for name, value in vars(parsed).items() if name in options.__struct_fields__}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steersman.cli.component_checks import check_serving
-from steersman.cli.option_flags import given
+from steersman.cli.option_flags import explicit_options
 from steersman.cli.reported_flags import flag_values
 from steersman.controlplane.component_pages import ComponentDescription, configuration_of
 from steersman.controlplane.component_serving import Serving
@@ -29,7 +29,7 @@ def make_serving(
     options: msgspec.Struct,
 ) -> Serving:
     """Return how a component serves. ``options`` are its other ones. Raises ``OptionError``."""
-    serving = kind(**given(kind, parsed))
+    serving = kind(**explicit_options(kind, parsed))
     check_serving(serving)
     description = ComponentDescription(
         component=component,

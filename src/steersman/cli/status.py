@@ -31,7 +31,7 @@ _PODS: Final = tree("v1", "Pod")
 _LEASES: Final = tree("coordination.k8s.io/v1", "Lease")
 #: Label of API server identity Leases, which elect no leader.
 IDENTITY_LABEL: Final = "apiserver.kubernetes.io/identity"
-_ASK_SECONDS: Final = 20.0
+_REPORT_TIMEOUT_SECONDS: Final = 20.0
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -46,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
     for plane in planes:
         lines = about(plane, now=now)
         try:
-            lines += asyncio.run(_asked(plane))
+            lines += asyncio.run(_request_report(plane))
         except (ClientError, OSError, TimeoutError) as error:
             lines.append(f"  does not answer: {error or 'too slow'}")
             code = 1
@@ -59,7 +59,7 @@ def about(plane: RunningPlane, *, now: datetime) -> list[str]:
     kind = "a whole control plane" if plane.is_whole else "an API server"
     name = f"{plane.name}: " if plane.name else ""
     return [
-        f"{name}{plane.url}: {kind}, for {age((now - parse_time(plane.begun)).total_seconds())}, process {plane.pid}",
+        f"{name}{plane.url}: {kind}, for {age((now - parse_time(plane.started)).total_seconds())}, process {plane.pid}",
         f"  data        {plane.data_dir or 'in memory'}",
         f"  kubeconfig  {plane.kubeconfig}",
     ]
@@ -76,8 +76,8 @@ def age(seconds: float) -> str:
     return "".join(parts[:2])
 
 
-async def _asked(plane: RunningPlane) -> list[str]:
-    async with connect(plane.kubeconfig) as client, asyncio.timeout(_ASK_SECONDS):
+async def _request_report(plane: RunningPlane) -> list[str]:
+    async with connect(plane.kubeconfig) as client, asyncio.timeout(_REPORT_TIMEOUT_SECONDS):
         return await report(client)
 
 

@@ -33,7 +33,7 @@ class RunningPlane(msgspec.Struct, frozen=True, kw_only=True):
     data_dir: str = ""
     version: str = ""
     #: When it was started, RFC 3339.
-    begun: str = ""
+    started: str = ""
     #: True if it has controllers, a scheduler and nodes.
     is_whole: bool = False
 
@@ -80,7 +80,7 @@ def running_planes(directory: Path) -> list[RunningPlane]:
             plane = _read(path)
             if plane is not None:
                 planes.append(plane)
-    return sorted(planes, key=lambda plane: (plane.begun, plane.pid))
+    return sorted(planes, key=lambda plane: (plane.started, plane.pid))
 
 
 def check_name_is_free(name: str) -> None:

@@ -95,7 +95,7 @@ class ControlPlane:
             if self.server.options.ephemeral
             else str((self.server.options.data_dir or default_data_dir(self.server.options.name)).absolute()),
             version=__version__,
-            begun=format_time(RealClock().now()),
+            started=format_time(RealClock().now()),
             is_whole=self._child is not None,
         )
         try:

@@ -6,7 +6,7 @@ import pytest
 
 from steersman.cli import components
 from steersman.cli.flags import component_flags, parser
-from steersman.cli.option_flags import given
+from steersman.cli.option_flags import explicit_options
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controlplane.options import OptionError
 from steersman.nodes.options import NodesOptions
@@ -15,13 +15,17 @@ from steersman.scheduler.options import SchedulerOptions
 
 def test_component_commands_have_the_flags_of_their_components() -> None:
     nodes = components.parser("nodes").parse_args(["--nodes=3", "--stages=never-end"])
-    assert NodesOptions(**given(NodesOptions, nodes)) == NodesOptions(nodes=3, stages="never-end")
+    assert NodesOptions(**explicit_options(NodesOptions, nodes)) == NodesOptions(nodes=3, stages="never-end")
     scheduler = components.parser("scheduler").parse_args(["--scheduler-name=mine", "--leader-elect=false"])
-    scheduler_options = SchedulerOptions(**given(SchedulerOptions, scheduler))
+    scheduler_options = SchedulerOptions(**explicit_options(SchedulerOptions, scheduler))
     assert (scheduler_options.scheduler_name, scheduler_options.leader_elect) == ("mine", False)
     both = components.parser("components").parse_args(["--kubeconfig=/k", "--controllers=job,ttl", "--port=0"])
-    assert given(ManagerOptions, both)["controllers"] == ("job", "ttl")
-    assert given(NodesOptions, both)["kubeconfig"] == given(SchedulerOptions, both)["kubeconfig"] == Path("/k")
+    assert explicit_options(ManagerOptions, both)["controllers"] == ("job", "ttl")
+    assert (
+        explicit_options(NodesOptions, both)["kubeconfig"]
+        == explicit_options(SchedulerOptions, both)["kubeconfig"]
+        == Path("/k")
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from steersman.cli import values
 from steersman.cli.flag_parser import FlagParser, HelpPage
-from steersman.cli.flag_table import Flag, add_table, deprecations, given_flags, group_of, without_effect
+from steersman.cli.flag_table import Flag, add_table, deprecations, explicit_flags, group_of, without_effect
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ def test_flag_sets_its_option(parser, arguments, target, value):
 
 
 def test_flags_that_are_not_given_set_nothing(parser):
-    assert given_flags(parser.parse_args([]), TABLE) == []
+    assert explicit_flags(parser.parse_args([]), TABLE) == []
 
 
 def test_flag_without_option_is_reported_once_with_its_reason(parser):

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from steersman.cli.option_flags import add_options, add_process_flags, given, log_loop_error
+from steersman.cli.option_flags import add_options, add_process_flags, explicit_options, log_loop_error
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ def parse(*arguments: str) -> dict[str, object]:
     parser = argparse.ArgumentParser("x")
     add_options(parser, Options, {"kubeconfig": "where it is"})
     add_process_flags(parser)
-    return given(Options, parser.parse_args(arguments))
+    return explicit_options(Options, parser.parse_args(arguments))
 
 
 def test_given_flags_only_set_options() -> None:

@@ -17,7 +17,7 @@ from steersman.controlplane.running_planes import Announcement, RunningPlane, ru
 from steersman.testing import InProcessAPIServer
 
 PLANE = RunningPlane(
-    pid=os.getpid(), url="https://127.0.0.1:1", kubeconfig="/none", begun="2026-01-02T00:00:00Z", is_whole=True
+    pid=os.getpid(), url="https://127.0.0.1:1", kubeconfig="/none", started="2026-01-02T00:00:00Z", is_whole=True
 )
 
 

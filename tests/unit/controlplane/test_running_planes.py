@@ -8,13 +8,13 @@ import msgspec
 
 from steersman.controlplane.running_planes import Announcement, RunningPlane, running_directory, running_planes
 
-PLANE = RunningPlane(pid=7, url="https://127.0.0.1:1", kubeconfig="/k", data_dir="/d", begun="2026-01-02T03:04:05Z")
+PLANE = RunningPlane(pid=7, url="https://127.0.0.1:1", kubeconfig="/k", data_dir="/d", started="2026-01-02T03:04:05Z")
 
 
 def test_running_plane_is_listed_while_it_runs(tmp_path: Path) -> None:
     directory = tmp_path / "running"
     assert running_planes(directory) == []
-    older = msgspec.structs.replace(PLANE, pid=9, begun="2026-01-01T00:00:00Z")
+    older = msgspec.structs.replace(PLANE, pid=9, started="2026-01-01T00:00:00Z")
     announcements = [Announcement.make(plane, directory=directory) for plane in (PLANE, older)]
     assert running_planes(directory) == [older, PLANE]
     assert (directory / "7.json").stat().st_mode & 0o777 == 0o600
