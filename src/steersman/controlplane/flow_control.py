@@ -52,7 +52,7 @@ def make_flow_control(options: APIServerOptions, registry: Registry, *, clock: C
     return PriorityLevels(registry, seats=seats, wait_max_seconds=wait_max, clock=clock)
 
 
-class _Kept:
+class _ObjectCache:
     """``Follower`` with the current objects of one resource."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
@@ -89,8 +89,8 @@ class PriorityLevels:
             self.control, stored=self._stored, wait_max_seconds=wait_max_seconds, clock=clock
         )
         self.metrics: Final = FlowControlMetrics(self.control)
-        self._schemas: Final = _Kept(self._changed)
-        self._levels: Final = _Kept(self._changed)
+        self._schemas: Final = _ObjectCache(self._changed)
+        self._levels: Final = _ObjectCache(self._changed)
         #: Set when a change must be applied.
         self._pending = False
         #: The conditions may not be true any more.

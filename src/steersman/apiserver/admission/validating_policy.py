@@ -202,15 +202,15 @@ async def variables_of(attributes: Attributes, matched: Resource, sources: Polic
     """Return the values of the variables that all policies have."""
     if not is_loaded():
         await with_allowance(load)
-    from steersman.apiserver.admission import validating_policy_input as given  # noqa: PLC0415 — loads the language
+    from steersman.apiserver.admission import validating_policy_input as policy_input  # noqa: PLC0415 — loads the language
 
     new, old = await objects_in_version(attributes, matched, sources.served)
     return {
         "object": new,
         "oldObject": old,
         "request": request_of(attributes, matched),
-        "namespaceObject": given.namespace_object(await sources.namespace_of(attributes)),
-        **given.authorizer_variables(attributes, sources.authorizer),
+        "namespaceObject": policy_input.namespace_object(await sources.namespace_of(attributes)),
+        **policy_input.authorizer_variables(attributes, sources.authorizer),
     }
 
 

@@ -55,10 +55,10 @@ def authorizer_variables(attributes: Attributes, checker: Authorizer) -> Tree:
     """Return the values of ``authorizer`` and ``authorizer.requestResource``; identical checks are evaluated once."""
     answers: dict[CheckAttributes, CheckDecision] = {}
 
-    def ask(query: CheckAttributes) -> CheckDecision:
+    def authorize(query: CheckAttributes) -> CheckDecision:
         decision = answers.get(query)
         if decision is None:
-            decision = answers[query] = _ask(query, attributes.user, checker)
+            decision = answers[query] = _authorize(query, attributes.user, checker)
         return decision
 
     resource = attributes.resource
@@ -69,10 +69,10 @@ def authorizer_variables(attributes: Attributes, checker: Authorizer) -> Tree:
         namespace=attributes.namespace,
         name=attributes.name,
     )
-    return {"authorizer": authorizer(ask), "authorizer.requestResource": request_resource(ask, query)}
+    return {"authorizer": authorizer(authorize), "authorizer.requestResource": request_resource(authorize, query)}
 
 
-def _ask(query: CheckAttributes, user: UserInfo, checker: Authorizer) -> CheckDecision:
+def _authorize(query: CheckAttributes, user: UserInfo, checker: Authorizer) -> CheckDecision:
     if query.service_account is not None:
         namespace, name = query.service_account
         groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")

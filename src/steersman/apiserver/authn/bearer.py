@@ -24,7 +24,7 @@ _VERIFIED_MAX: Final = 4096
 _HEADER_BYTES_MAX: Final = 4096
 
 
-async def _ask(token: str, authenticators: Sequence[TokenAuthenticator]) -> UserInfo:
+async def _authenticate(token: str, authenticators: Sequence[TokenAuthenticator]) -> UserInfo:
     for authenticator in authenticators:
         user = await authenticator.authenticate_token(token)
         if user is not None:
@@ -101,7 +101,7 @@ class BearerToken:
                 )
             return None
         set_current_request(request)
-        user = await _ask(parts[1], self._authenticators)
+        user = await _authenticate(parts[1], self._authenticators)
         if self._token_cache is not None:
             self._cache(request.first_headers[b"authorization"], self._token_cache.verified(parts[1]))
         return user
@@ -142,4 +142,4 @@ class WebSocketToken:
         except (binascii.Error, ValueError):
             raise InvalidCredentials("invalid token in the websocket protocol") from None
         set_current_request(request)
-        return await _ask(token, self._authenticators)
+        return await _authenticate(token, self._authenticators)

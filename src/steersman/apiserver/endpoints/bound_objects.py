@@ -44,7 +44,7 @@ class StoredObjects:
         """Use this registry from now on."""
         for kind, plural in _PLURALS.items():
             cache = self._caches[kind] = registry.stored(plural).cache
-            self._lookups[kind] = Lookup(cache, _found)
+            self._lookups[kind] = Lookup(cache, _bound_object)
         self._secrets = Lookup(registry.stored("secrets").cache, whole)
 
     async def find(self, kind: str, name: str, *, namespace: str) -> BoundObject | None:
@@ -66,7 +66,7 @@ class StoredObjects:
         return None if self._secrets is None else await self._secrets.get(name, namespace=namespace)
 
 
-def _found(tree: dict[str, Any]) -> BoundObject:
+def _bound_object(tree: dict[str, Any]) -> BoundObject:
     metadata = tree["metadata"]
     deleted = metadata.get("deletionTimestamp")
     secrets = tree.get("secrets") or ()

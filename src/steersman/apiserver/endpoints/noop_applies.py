@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 #: Applies of one resource.
-_KEPT_MAX = 4096
+_APPLIES_MAX = 4096
 
 
 class NoopApplyCache:
@@ -30,7 +30,7 @@ class NoopApplyCache:
     __slots__ = ("_revisions",)
 
     def __init__(self) -> None:
-        self._revisions: BoundedCache[int] = BoundedCache(entries_max=_KEPT_MAX)
+        self._revisions: BoundedCache[int] = BoundedCache(entries_max=_APPLIES_MAX)
 
     @staticmethod
     def key(ctx: RequestContext, options: WriteOptions, name: str, raw: bytes) -> Hashable:

@@ -42,7 +42,7 @@ _NO_OPTIONS: Final = WriteOptions()
 _NO_DELETE_OPTIONS: Final = DeleteOptions()
 #: Options by query and kind of options; longer queries are parsed each time.
 _parsed_options: Final[BoundedCache[WriteOptions]] = BoundedCache(entries_max=1024)
-_KEPT_QUERY_BYTES_MAX: Final = 512
+_CACHED_QUERY_BYTES_MAX: Final = 512
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _POLICIES: Final = (FOREGROUND, BACKGROUND, ORPHAN)
 
@@ -79,7 +79,7 @@ def read_patch_options(request: Request, *, is_apply: bool) -> WriteOptions:
 
 def _cached(raw_query: bytes, kind: str, options: WriteOptions) -> WriteOptions:
     """Cache the options: clients repeat a few queries."""
-    if len(raw_query) <= _KEPT_QUERY_BYTES_MAX:
+    if len(raw_query) <= _CACHED_QUERY_BYTES_MAX:
         _parsed_options.put((raw_query, kind), options)
     return options
 

@@ -46,39 +46,39 @@ def subresources(
     probed = Components(registry.store) if components is None else components
     ways = Connections(registry.clock) if connections is None else connections
 
-    def kept(name: str, group: str = "") -> ServedResource:
+    def served(name: str, group: str = "") -> ServedResource:
         served = registry.get(group, "v1", name)
         if served is None:
             raise KeyError(name)
         return served
 
-    def connecting(resource: Resource, subresource: str) -> Connecter:
+    def connecter(resource: Resource, subresource: str) -> Connecter:
         kind = next(declared.kind for declared in resource.subresources if declared.name == subresource)
-        return Connecter(kept(resource.name), admission=admission, subresource=subresource, kind=kind)
+        return Connecter(served(resource.name), admission=admission, subresource=subresource, kind=kind)
 
     def bindings(resource: Resource, _: ServedResource | None) -> Endpoints:
-        return binding_endpoints(kept("pods"), resource, admission=admission, authorizer=authorizer)
+        return binding_endpoints(served("pods"), resource, admission=admission, authorizer=authorizer)
 
     def evictions(_: Resource, __: ServedResource | None) -> Endpoints:
-        budgets = kept("poddisruptionbudgets", "policy")
-        return eviction_endpoints(kept("pods"), budgets, admission=admission, authorizer=authorizer)
+        budgets = served("poddisruptionbudgets", "policy")
+        return eviction_endpoints(served("pods"), budgets, admission=admission, authorizer=authorizer)
 
     def logs(_: Resource, __: ServedResource | None) -> Endpoints:
-        return log_endpoints(kept("pods"), kept("nodes"), ways)
+        return log_endpoints(served("pods"), served("nodes"), ways)
 
     def streams(subresource: str, resource: Resource, _: ServedResource | None) -> Endpoints:
-        return stream_endpoints(connecting(resource, subresource), kept("nodes"), ways)
+        return stream_endpoints(connecter(resource, subresource), served("nodes"), ways)
 
     def pod_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:
-        return proxy_endpoints(connecting(resource, "proxy"), partial(locate_pod, kept("nodes")), ways)
+        return proxy_endpoints(connecter(resource, "proxy"), partial(locate_pod, served("nodes")), ways)
 
     def service_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:
-        locate = partial(locate_service, kept("pods"), kept("nodes"), kept("endpoints"))
-        return proxy_endpoints(connecting(resource, "proxy"), locate, ways)
+        locate = partial(locate_service, served("pods"), served("nodes"), served("endpoints"))
+        return proxy_endpoints(connecter(resource, "proxy"), locate, ways)
 
     def node_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:
-        locate = partial(locate_node, kept("nodes"), address_types=ways.address_types)
-        return proxy_endpoints(connecting(resource, "proxy"), locate, ways)
+        locate = partial(locate_node, served("nodes"), address_types=ways.address_types)
+        return proxy_endpoints(connecter(resource, "proxy"), locate, ways)
 
     def component_statuses(resource: Resource, _: ServedResource | None) -> Endpoints:
         return component_endpoints(served_without_storage(registry, resource, ComponentStatusStrategy()), probed)

@@ -36,12 +36,12 @@ def authentication(
             started = monotonic()
             user = authenticate_cached(request)
             if user is None:
-                return asked(request, started)
+                return authenticate_and_handle(request, started)
             metrics.authenticated(user.name, monotonic() - started)
             request.user = user
             return handler(request)
 
-        async def asked(request: Request, started: float) -> Response:
+        async def authenticate_and_handle(request: Request, started: float) -> Response:
             is_error = False
             try:
                 user = await authenticate(request)

@@ -87,7 +87,7 @@ class Feed:
             if plain:
                 frame = self.frame(change.type, change.entry)
             else:
-                shown = seen(selection, change)
+                shown = selected_event(selection, change)
                 if shown is None:
                     continue
                 frame = self.frame(*shown)
@@ -123,7 +123,7 @@ class ConvertedFeed(Feed):
         return self._start <= cursor < self._stop
 
 
-def seen(selection: Selection, change: Change) -> tuple[EventType, Entry] | None:
+def selected_event(selection: Selection, change: Change) -> tuple[EventType, Entry] | None:
     """Return a change as a watch with a selector sees it: ADDED when the object enters the selection, DELETED when it leaves.
 
     What left is shown in its last state inside, with the version of the change, as upstream does.

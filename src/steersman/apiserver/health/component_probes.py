@@ -128,7 +128,7 @@ async def _probe(connect: Callable[[], Awaitable[Connection]], *, host: str, url
     get = f'Get "{url}"'
     try:
         async with asyncio.timeout(_PROBE_SECONDS):
-            return _verdict(await _ask(connect, host))
+            return _verdict(await _exchange(connect, host))
     except ConnectionRefusedError:
         return Health(is_healthy=False, message=f"{get}: dial {dial}: connect: connection refused")
     except FileNotFoundError:
@@ -139,7 +139,7 @@ async def _probe(connect: Callable[[], Awaitable[Connection]], *, host: str, url
         return Health(is_healthy=False, message=f"{get}: {error}")
 
 
-async def _ask(connect: Callable[[], Awaitable[Connection]], host: str) -> bytes:
+async def _exchange(connect: Callable[[], Awaitable[Connection]], host: str) -> bytes:
     reader, writer = await connect()
     try:
         writer.write(_REQUEST % host.encode())

@@ -88,23 +88,23 @@ def _walk(args: Sequence[Any], _: Any) -> int:
     return max(1, len(args[0]))
 
 
-def _made(_: Sequence[Any], result: Any) -> int:
+def _result_items(_: Sequence[Any], result: Any) -> int:
     return max(1, len(result))
 
 
 def functions() -> Iterator[Function]:
     """Return the functions of the library; ``sortBy`` is a macro for ``@sortByAssociatedKeys``."""
     item, items = param("T"), list_of(param("T"))
-    yield Function("slice", [member("list_slice", (items, INT, INT), items, _slice)], cost=_made)
+    yield Function("slice", [member("list_slice", (items, INT, INT), items, _slice)], cost=_result_items)
     yield Function(
         "flatten",
         [
             member("list_flatten", (list_of(items),), items, _flatten),
             member("list_flatten_int", (list_of(DYN), INT), list_of(DYN), _flatten),
         ],
-        cost=_made,
+        cost=_result_items,
     )
-    yield Function("lists.range", [Overload("lists_range", (INT,), list_of(INT), _range)], cost=_made)
+    yield Function("lists.range", [Overload("lists_range", (INT,), list_of(INT), _range)], cost=_result_items)
     yield Function("distinct", [member("list_distinct", (list_of(item),), items, _distinct)], cost=_walk)
     yield Function("reverse", [member("list_reverse", (items,), items, _reverse)], cost=_walk)
     sorts = [member(f"list_{name}_sort", (list_of(t),), list_of(t), _sort) for name, t in ORDERED.items()]

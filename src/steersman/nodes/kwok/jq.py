@@ -291,14 +291,14 @@ def _iterate(value: Any) -> Iterator[Any]:
 
 
 def _indexed(query: Query, index: Query, work: _Work) -> Query:
-    def found(value: Any) -> Iterator[Any]:
+    def results(value: Any) -> Iterator[Any]:
         for key in index(value):
             work.count()
             for result in query(value):
                 work.count()
                 yield _item(result, key)
 
-    return found
+    return results
 
 
 def _item(value: Any, key: Any) -> Any:

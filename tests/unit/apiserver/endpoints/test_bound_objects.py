@@ -3,7 +3,7 @@
 import json
 
 from steersman.apiserver.authn.service_account import BoundObject
-from steersman.apiserver.endpoints.bound_objects import StoredObjects, _found
+from steersman.apiserver.endpoints.bound_objects import StoredObjects, _bound_object
 from steersman.testing import InProcessAPIServer
 
 
@@ -40,4 +40,4 @@ async def test_state_is_current_until_the_object_is_written_or_deleted():
 
 def test_get_of_a_terminating_object_has_its_deletion_time():
     tree = {"metadata": {"uid": "u", "deletionTimestamp": "1970-01-01T00:01:00Z"}}
-    assert _found(tree) == BoundObject("u", 60.0)
+    assert _bound_object(tree) == BoundObject("u", 60.0)

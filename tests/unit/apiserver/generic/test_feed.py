@@ -10,7 +10,7 @@ from tests.unit.apiserver.reading import World
 from steersman.apimachinery.selectors import parse_label_selector
 from steersman.apiserver.generic.change_ring import Change, EventType
 from steersman.apiserver.generic.entry import Entry, Layout
-from steersman.apiserver.generic.feed import Feed, protobuf_event_frame, seen, shared_feed
+from steersman.apiserver.generic.feed import Feed, protobuf_event_frame, selected_event, shared_feed
 from steersman.apiserver.generic.selection import select
 
 LAYOUT = Layout("ConfigMap", "v1")
@@ -37,13 +37,13 @@ def test_selected_objects_enter_as_added_and_leave_as_deleted(before, after, exp
     selection = select(World().cache, labels=parse_label_selector("app=x"))
     previous = entry(before, 1) if before else None
     type_ = EventType.MODIFIED if before else EventType.ADDED
-    shown = seen(selection, Change(type_, entry(after, 2), previous, 2))
+    shown = selected_event(selection, Change(type_, entry(after, 2), previous, 2))
     assert (shown and shown[0]) == expected
 
 
 def test_leaving_object_has_its_last_matching_state_and_the_new_version():
     selection = select(World().cache, labels=parse_label_selector("app=x"))
-    shown = seen(selection, Change(EventType.MODIFIED, entry("y", 2), entry("x", 1), 2))
+    shown = selected_event(selection, Change(EventType.MODIFIED, entry("y", 2), entry("x", 1), 2))
     assert shown is not None
     assert shown[1].labels == {"app": "x"}
     assert shown[1].revision == 2
@@ -53,7 +53,7 @@ def test_leaving_object_has_its_last_matching_state_and_the_new_version():
 def test_deletions_are_sent_to_feeds_that_selected_the_object(before, expected):
     selection = select(World().cache, labels=parse_label_selector("app=x"))
     previous = entry(before, 1)
-    shown = seen(selection, Change(EventType.DELETED, previous.at(2), previous, 2))
+    shown = selected_event(selection, Change(EventType.DELETED, previous.at(2), previous, 2))
     assert (shown and shown[0]) == expected
 
 

@@ -69,7 +69,7 @@ class AccessReviews:
 
     def _answer(self, tree: Tree, user: UserInfo) -> None:
         spec = _spec(tree)
-        decision = self._authorizer.authorize(user, wanted(spec))
+        decision = self._authorizer.authorize(user, reviewed_request(spec))
         tree["status"] = _status(decision, _selector_complaints(spec.get("resourceAttributes") or {}))
 
 
@@ -83,7 +83,7 @@ def _subject(spec: Tree) -> UserInfo:
     return UserInfo(spec.get("user") or "", tuple(spec.get("groups") or ()), spec.get("uid") or "", extra)
 
 
-def wanted(spec: Tree) -> RequestInfo:
+def reviewed_request(spec: Tree) -> RequestInfo:
     """Return the attributes of the request that a review asks about."""
     path = spec.get("nonResourceAttributes")
     if path is not None:

@@ -25,7 +25,9 @@ _NAMES: Final = frozenset(
     {_COUNT, "pods", *_COMPUTE, *(f"{prefix}{name}" for prefix in (_REQUESTS, _LIMITS) for name in _COMPUTE)}
 )
 #: Resources that each container must specify if a quota limits them.
-_TO_BE_SAID: Final = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
+_REQUIRED_BY_QUOTA: Final = frozenset(
+    {"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}
+)
 _TERMS: Final = (
     "requiredDuringSchedulingIgnoredDuringExecution",
     "preferredDuringSchedulingIgnoredDuringExecution",
@@ -59,7 +61,7 @@ class PodEvaluator(Evaluator):
         return usage
 
     def fault(self, required: Iterable[str], obj: Tree) -> str:
-        needed = _TO_BE_SAID.intersection(required)
+        needed = _REQUIRED_BY_QUOTA.intersection(required)
         needed -= _specified_resources(obj["spec"])
         if not needed:
             return ""

@@ -55,13 +55,13 @@ def capabilities(_: dict[str, str], spec: Tree, version: int) -> Violation | Non
     if version < 22 or _is_exempt(spec, version):
         return None
 
-    def given(container: Tree, kind: str) -> set[str]:
+    def capabilities_of(container: Tree, kind: str) -> set[str]:
         return set((context_of(container).get("capabilities") or {}).get(kind) or ())
 
     def added(container: Tree) -> set[str]:
-        return given(container, "add") - {"NET_BIND_SERVICE"}
+        return capabilities_of(container, "add") - {"NET_BIND_SERVICE"}
 
-    keeping = names_where(spec, lambda container: "ALL" not in given(container, "drop"))
+    keeping = names_where(spec, lambda container: "ALL" not in capabilities_of(container, "drop"))
     adding = names_where(spec, added)
     details = [f'{named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
     if adding:
