@@ -171,7 +171,7 @@ async def kopf(kubeconfig: str, cache: Cache) -> None:
     by_uid: dict[str, tuple[str, str]] = {}
 
     @k.on.event("configmaps")
-    def heard(type: str | None, name: str, uid: str, meta: Any, **_: Any) -> None:  # noqa: A002 — kopf's name
+    def record(type: str | None, name: str, uid: str, meta: Any, **_: Any) -> None:  # noqa: A002 — kopf's name
         # Objects of one name are distinguished by UID: kopf delivers changes of each in a task of its own.
         by_uid.pop(uid, None)
         if type != "DELETED":
@@ -266,9 +266,9 @@ class Proxy:
         try:
             if not is_watch:
                 answer = await transport.request(request)
-                return web.Response(status=answer.status, headers=_kept(answer.headers), body=answer.body)
+                return web.Response(status=answer.status, headers=_end_to_end_headers(answer.headers), body=answer.body)
             async with transport.open(request) as stream:
-                outgoing = web.StreamResponse(status=stream.status, headers=_kept(stream.headers))
+                outgoing = web.StreamResponse(status=stream.status, headers=_end_to_end_headers(stream.headers))
                 await outgoing.prepare(incoming)
                 async for piece in stream:
                     await outgoing.write(piece)
@@ -280,7 +280,7 @@ class Proxy:
             raise ConnectionResetError from None
 
 
-def _kept(headers: Mapping[str, str]) -> dict[str, str]:
+def _end_to_end_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name not in ("content-length", "transfer-encoding")}
 
 

@@ -39,7 +39,7 @@ RIGHTS = {"system:bootstrappers": "nodeclient", "system:nodes": "selfnodeclient"
 JUST_NOW = timedelta(seconds=5)
 
 
-class Asked(NamedTuple):
+class RequestTraits(NamedTuple):
     """Kind of request."""
 
     signer: str
@@ -52,15 +52,15 @@ class Asked(NamedTuple):
 
 
 KINDS = (
-    Asked(KUBELET_CLIENT, NODE, "system:nodes", "", CLIENT, fits=True),
-    Asked(KUBELET_CLIENT, NODE, "others", "", CLIENT, fits=False),
-    Asked(KUBELET_CLIENT, NODE, "system:nodes", "n1", CLIENT, fits=False),
-    Asked(KUBELET_CLIENT, NODE, "system:nodes", "", SERVER, fits=False),
-    Asked(KUBELET_SERVING, NODE, "system:nodes", "n1", SERVER, fits=True),
-    Asked(KUBELET_SERVING, NODE, "system:nodes", "", SERVER, fits=False),
-    Asked(API_CLIENT, "alice", "people", "", CLIENT, fits=True),
-    Asked(API_CLIENT, "alice", "people", "", SERVER, fits=False),
-    Asked("example.com/other", "alice", "people", "", SERVER, fits=True),
+    RequestTraits(KUBELET_CLIENT, NODE, "system:nodes", "", CLIENT, fits=True),
+    RequestTraits(KUBELET_CLIENT, NODE, "others", "", CLIENT, fits=False),
+    RequestTraits(KUBELET_CLIENT, NODE, "system:nodes", "n1", CLIENT, fits=False),
+    RequestTraits(KUBELET_CLIENT, NODE, "system:nodes", "", SERVER, fits=False),
+    RequestTraits(KUBELET_SERVING, NODE, "system:nodes", "n1", SERVER, fits=True),
+    RequestTraits(KUBELET_SERVING, NODE, "system:nodes", "", SERVER, fits=False),
+    RequestTraits(API_CLIENT, "alice", "people", "", CLIENT, fits=True),
+    RequestTraits(API_CLIENT, "alice", "people", "", SERVER, fits=False),
+    RequestTraits("example.com/other", "alice", "people", "", SERVER, fits=True),
 )
 
 
@@ -86,7 +86,7 @@ class Certificates(Scenario):
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
         #: Kind and user of the request, by its UID.
-        self._asked: dict[str, tuple[Asked, User]] = {}
+        self._asked: dict[str, tuple[RequestTraits, User]] = {}
         #: Groups with their permission, and UIDs of requests whose user had it at some time.
         self._rights: set[str] = set()
         self._could: set[str] = set()
@@ -212,7 +212,7 @@ class Certificates(Scenario):
             return "it is not approved"
         return self._wrong_signature(csr, kind, types)
 
-    def _wrong_signature(self, csr: dict[str, Any], kind: Asked, types: list[str]) -> str:
+    def _wrong_signature(self, csr: dict[str, Any], kind: RequestTraits, types: list[str]) -> str:
         encoded = csr["status"].get("certificate")
         is_ours = "Approved" in types and kind.signer.startswith("kubernetes.io/")
         if bool(encoded) != (is_ours and kind.fits) or ("Failed" in types) != (is_ours and not kind.fits):
@@ -257,7 +257,7 @@ def _names(certificate: x509.Certificate) -> list[str]:
 
 
 @cache
-def _encoded(kind: Asked) -> str:
+def _encoded(kind: RequestTraits) -> str:
     names = [(NameOID.COMMON_NAME, kind.common_name), (NameOID.ORGANIZATION_NAME, kind.organization)]
     subject = x509.Name([x509.NameAttribute(oid, text) for oid, text in names])
     builder = x509.CertificateSigningRequestBuilder().subject_name(subject)

@@ -14,7 +14,7 @@ from steersman.workloads.pods import is_finished, node_of
 NODES = ("a", "b", "c")
 PODS = 8
 #: Threshold of terminated pods.
-KEPT = 3
+TERMINATED_MAX = 3
 HOLD = "example.com/hold"
 _USER = "example.com/evict"
 _OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
@@ -30,7 +30,7 @@ class Evictions(Scenario):
     """Pods are recreated under few names, so that one may replace another unobserved."""
 
     controllers = ("taint-eviction-controller", "podgc")
-    options = {"terminated_pod_gc_threshold": KEPT}
+    options = {"terminated_pod_gc_threshold": TERMINATED_MAX}
 
     def __init__(self) -> None:
         #: Pods by UID that were never deleted by users and could always stay.
@@ -136,7 +136,7 @@ class Evictions(Scenario):
         nodes, pods = await self._nodes(world), await world.all(Pod)
         ended = [pod for pod in pods if is_finished(pod)]
         for pod in pods:
-            is_surplus = is_finished(pod) and len(ended) > KEPT
+            is_surplus = is_finished(pod) and len(ended) > TERMINATED_MAX
             if is_surplus or (node_of(pod) and (node_of(pod) not in nodes or _evicts(nodes[node_of(pod)], pod))):
                 self._must_stay.pop(uid_of(pod), None)
 
@@ -146,8 +146,8 @@ class Evictions(Scenario):
         lost = sorted(name for uid, name in self._must_stay.items() if uid not in there)
         if lost:
             return f"{lost} are gone, and nothing was against them"
-        if sum(is_finished(pod) for pod in pods) > KEPT:
-            return f"more than {KEPT} pods are kept that have ended"
+        if sum(is_finished(pod) for pod in pods) > TERMINATED_MAX:
+            return f"more than {TERMINATED_MAX} pods are kept that have ended"
         for pod in pods:
             fault = self._wrong_with(pod, nodes.get(node_of(pod)))
             if fault:

@@ -169,7 +169,7 @@ def _wrong_mirrors(endpoints: Endpoints, slices: list[EndpointSlice]) -> str:
         for row in endpoint_slice.endpoints or ()
         for port in _ports(endpoint_slice)
     )
-    expected = Counter(dict.fromkeys(_wanted(endpoints), 1))
+    expected = Counter(dict.fromkeys(_expected_slices(endpoints), 1))
     if reported != expected:
         return f"told are {sorted(reported - expected)} too much and {sorted(expected - reported)} too little"
     empty = [name_of(endpoint_slice) for endpoint_slice in slices if not endpoint_slice.endpoints]
@@ -191,7 +191,7 @@ def _wrong_mirrors(endpoints: Endpoints, slices: list[EndpointSlice]) -> str:
     return ""
 
 
-def _wanted(endpoints: Endpoints) -> list[tuple[Any, ...]]:
+def _expected_slices(endpoints: Endpoints) -> list[tuple[Any, ...]]:
     """Return the expected slices; an address that is not ready in one subset is not ready for that port."""
     ready: dict[tuple[str, Any], bool] = {}
     for subset in endpoints.subsets or ():

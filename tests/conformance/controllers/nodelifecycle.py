@@ -127,11 +127,11 @@ class Nodelifecycle(Scenario):
         wanted_status = "Unknown" if name in self._silent else self._truth[name]["Ready"]
         if status != wanted_status:
             return f"Ready is {status!r}, not {wanted_status!r}"
-        expected = set(self._wanted(node, status, evicts=evicts))
+        expected = set(self._expected_taints(node, status, evicts=evicts))
         reported: set[Any] = {(taint.key, taint.effect) for taint in node.spec.taints or () if taint.key != _USER}
         return "" if reported == expected else f"taints are {reported}, not {expected}"
 
-    def _wanted(self, node: Node, status: str, *, evicts: bool) -> list[tuple[str, str]]:
+    def _expected_taints(self, node: Node, status: str, *, evicts: bool) -> list[tuple[str, str]]:
         expected = [(f"{_KEY}unschedulable", "NoSchedule")] if node.spec.unschedulable else []
         if name_of(node) not in self._silent:
             truth = self._truth[name_of(node)]

@@ -205,11 +205,11 @@ async def test_custom_resource_defined_at_one_server_is_served_by_the_others(thr
     async def created():
         return (await call(three[1], "POST", path, ship))[0] in (201, 409)
 
-    async def found():
+    async def is_served():
         return (await call(three[2], "GET", f"{path}/argo"))[0] == 200
 
     await until(created)
-    await until(found)
+    await until(is_served)
 
 
 async def test_role_bound_at_one_server_is_known_to_the_others(three):

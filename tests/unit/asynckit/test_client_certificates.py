@@ -79,7 +79,7 @@ async def test_required_certificate_must_exist_but_need_not_verify(tmp_path, pre
 
 
 #: Contexts call into these as long as the process lives.
-KEPT = []
+REFERENCES = []
 
 
 @pytest.fixture
@@ -88,8 +88,8 @@ def load_libssl(monkeypatch):
     load = client_certificates._openssl.__wrapped__
 
     def load_and_keep():
-        KEPT.append(load())
-        return KEPT[-1]
+        REFERENCES.append(load())
+        return REFERENCES[-1]
 
     monkeypatch.setattr(client_certificates, "_openssl", load_and_keep)
 

@@ -15,7 +15,7 @@ from steersman.client.watching import split_lines
 LINES = [event("ADDED", config_map("a", 1)), event("DELETED", config_map("a", 2)), bookmark("3")]
 
 
-async def heard(*script):
+async def watch_script(*script):
     """Return the events, and the exception that ended the watch."""
     client = Client(ScriptedTransport(*script), clock=FakeClock())
     events = []
@@ -51,7 +51,7 @@ async def test_split_lines_rejects_a_line_beyond_the_limit(monkeypatch):
 
 
 async def test_watch_ends_with_its_stream():
-    assert await heard(Stream(b"".join(LINES), ends=True)) == (
+    assert await watch_script(Stream(b"".join(LINES), ends=True)) == (
         [("ADDED", "1"), ("DELETED", "2"), ("BOOKMARK", "3")],
         None,
     )
@@ -60,18 +60,18 @@ async def test_watch_ends_with_its_stream():
 async def test_watch_raises_an_error_event_after_earlier_events():
     status = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
     stream = Stream(LINES[0] + event("ERROR", status) + LINES[1])
-    assert await heard(stream) == ([("ADDED", "1")], Expired)
-    assert await heard(Stream(event("ERROR", {"code": 500}))) == ([], InternalError)
+    assert await watch_script(stream) == ([("ADDED", "1")], Expired)
+    assert await watch_script(Stream(event("ERROR", {"code": 500}))) == ([], InternalError)
 
 
 async def test_watch_raises_request_failed_for_a_broken_connection():
-    assert await heard(Stream(LINES[0], TransportError("reset"))) == ([("ADDED", "1")], RequestFailed)
+    assert await watch_script(Stream(LINES[0], TransportError("reset"))) == ([("ADDED", "1")], RequestFailed)
 
 
 async def test_open_watch_raises_the_error_of_the_status():
-    assert await heard(refusal(403, "Forbidden")) == ([], Forbidden)
-    assert await heard(Stream(TransportError("reset"), status=403)) == ([], RequestFailed)
+    assert await watch_script(refusal(403, "Forbidden")) == ([], Forbidden)
+    assert await watch_script(Stream(TransportError("reset"), status=403)) == ([], RequestFailed)
 
 
 async def test_watch_raises_unexpected_response_for_other_lines():
-    assert await heard(Stream(b"nonsense\n")) == ([], UnexpectedResponse)
+    assert await watch_script(Stream(b"nonsense\n")) == ([], UnexpectedResponse)

@@ -26,7 +26,7 @@ from steersman.controllers.endpoints.subsets import repacked
 from steersman.controllers.endpoints.trigger import TriggerTimes
 
 NODES = {"n": msgspec.convert({"metadata": {"name": "n", "labels": {"topology.kubernetes.io/zone": "z"}}}, Node)}
-MADE = "2026-01-01T00:00:00Z"
+CREATED_AT = "2026-01-01T00:00:00Z"
 
 
 def service(*, labels=None, **spec):
@@ -37,13 +37,13 @@ def service(*, labels=None, **spec):
         "ports": [{"port": 80}],
         **spec,
     }
-    metadata = {"name": "web", "namespace": "ns", "uid": "s", "labels": labels, "creationTimestamp": MADE}
+    metadata = {"name": "web", "namespace": "ns", "uid": "s", "labels": labels, "creationTimestamp": CREATED_AT}
     return msgspec.convert({"metadata": metadata, "spec": numbers}, Service)
 
 
 def pod(name="p", ip="10.1.0.1", *, ready=True, deleted=False, phase="Running", node="n", since=None, **spec):
     metadata = {"name": name, "namespace": "ns", "uid": f"uid-{name}", "labels": {"app": "a"}}
-    metadata |= {"deletionTimestamp": MADE} if deleted else {}
+    metadata |= {"deletionTimestamp": CREATED_AT} if deleted else {}
     rows = [{"type": "Ready", "status": str(ready), "lastTransitionTime": since}]
     status = {"phase": phase, "podIPs": [{"ip": word} for word in ip.split()], "conditions": rows}
     return msgspec.convert(
@@ -107,7 +107,7 @@ def test_port_number_resolves_names_in_containers_and_sidecars():
 
 
 def test_endpoint_attributes_ignore_unrelated_changes():
-    assert endpoint_attributes(pod(since=MADE)) == endpoint_attributes(pod())
+    assert endpoint_attributes(pod(since=CREATED_AT)) == endpoint_attributes(pod())
     assert endpoint_attributes(pod(phase="Failed")) == endpoint_attributes(pod())
     assert endpoint_attributes(pod(ready=False)) != endpoint_attributes(pod())
 
@@ -278,12 +278,12 @@ def test_pack_has_each_endpoint_once_within_the_limit(seed):
 
 def test_trigger_time_is_the_earliest_change():
     times = TriggerTimes()
-    assert times.last_change_trigger_time("k", service(), [pod(since="2026-01-01T00:00:05Z")]) == MADE
+    assert times.last_change_trigger_time("k", service(), [pod(since="2026-01-01T00:00:05Z")]) == CREATED_AT
     assert times.last_change_trigger_time("k", service(), [pod(since="2026-01-01T00:00:05Z")]) is None
     pods = [pod(since="2026-01-01T00:00:09Z"), pod("q", since="2026-01-01T00:00:07Z"), pod("r")]
     assert times.last_change_trigger_time("k", service(), pods) == "2026-01-01T00:00:07Z"
     times.forget("k")
-    assert times.last_change_trigger_time("k", service(), []) == MADE
+    assert times.last_change_trigger_time("k", service(), []) == CREATED_AT
 
 
 def subset(ready="", unready="", *ports):
@@ -319,12 +319,12 @@ def test_repacked_merges_ports_with_equal_addresses(subsets, expected):
 
 
 def test_plan_endpoints():
-    plan = plan_endpoints(service(labels={"x": "y"}), [pod(), pod("q", "10.1.0.2", ready=False)], None, MADE)
+    plan = plan_endpoints(service(labels={"x": "y"}), [pod(), pod("q", "10.1.0.2", ready=False)], None, CREATED_AT)
     (only,) = plan.subsets
     assert [address.ip for address in only.addresses] == ["10.1.0.1"]
     assert [not_ready_address.ip for not_ready_address in only.notReadyAddresses] == ["10.1.0.2"]
     assert labels_of(plan) == {"x": "y", "endpoints.kubernetes.io/managed-by": "endpoint-controller"}
-    assert annotations_of(plan) == {"endpoints.kubernetes.io/last-change-trigger-time": MADE}
+    assert annotations_of(plan) == {"endpoints.kubernetes.io/last-change-trigger-time": CREATED_AT}
     assert plan_endpoints(service(labels={"x": "y"}), [pod(), pod("q", "10.1.0.2", ready=False)], plan, None) is None
     assert plan_endpoints(service(), [pod(deleted=True)], plan, None).subsets is None
 

@@ -17,8 +17,8 @@ CLASS: Tree = {
     "mountOptions": ["ro"],
     "parameters": {"kind": "fast"},
 }
-ASKED = {"volume.kubernetes.io/storage-provisioner": volumes.PROVISIONER}
-CHOSEN = {**ASKED, "volume.kubernetes.io/selected-node": "node-0"}
+PROVISIONED = {"volume.kubernetes.io/storage-provisioner": volumes.PROVISIONER}
+CHOSEN = {**PROVISIONED, "volume.kubernetes.io/selected-node": "node-0"}
 
 
 def claim(notes: dict[str, str], *, has: str = "", phase: str = "Pending", **spec: Any) -> Tree:
@@ -34,8 +34,8 @@ def claim(notes: dict[str, str], *, has: str = "", phase: str = "Pending", **spe
     ("claim_tree", "storage_class", "wants"),
     [
         (claim(CHOSEN), CLASS, True),
-        (claim(ASKED), CLASS, False),
-        (claim(ASKED), {**CLASS, "volumeBindingMode": "Immediate"}, True),
+        (claim(PROVISIONED), CLASS, False),
+        (claim(PROVISIONED), {**CLASS, "volumeBindingMode": "Immediate"}, True),
         (claim({}), CLASS, False),
         (claim(CHOSEN), None, False),
         (claim(CHOSEN, volumeName="v"), CLASS, False),

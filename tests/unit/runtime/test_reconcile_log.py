@@ -71,12 +71,12 @@ async def reconciles(context, until, caplog):
         for item in maps:
             await context.client.create(item)
 
-        def found():
+        def logged_fields():
             logged = [fields_of(record) for record in caplog.records]
             return [fields for fields in logged if fields is not None and fields["key"] == key]
 
-        await until(lambda: len(found()) >= lines, within_seconds=within_seconds)
-        return found()
+        await until(lambda: len(logged_fields()) >= lines, within_seconds=within_seconds)
+        return logged_fields()
 
     yield run
     for controller in controllers:

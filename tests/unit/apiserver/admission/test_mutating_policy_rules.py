@@ -9,7 +9,7 @@ from steersman.schema.loader import struct_for
 POD = struct_for("", "v1", "Pod")
 
 
-def made(expression, obj=None, *, patch_type="ApplyConfiguration", **spec):
+def mutate_object(expression, obj=None, *, patch_type="ApplyConfiguration", **spec):
     key = "applyConfiguration" if patch_type == "ApplyConfiguration" else "jsonPatch"
     rules = MutatingRules({"mutations": [{"patchType": patch_type, key: {"expression": expression}}], **spec})
     obj = obj or {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}}
@@ -18,7 +18,7 @@ def made(expression, obj=None, *, patch_type="ApplyConfiguration", **spec):
 
 def test_variables_can_hold_partial_objects():
     variables = [{"name": "meta", "expression": "Object.metadata{labels: {'a': 'b'}}"}]
-    assert made("Object{metadata: variables.meta}", variables=variables)["metadata"] == {
+    assert mutate_object("Object{metadata: variables.meta}", variables=variables)["metadata"] == {
         "name": "a",
         "labels": {"a": "b"},
     }
@@ -26,7 +26,7 @@ def test_variables_can_hold_partial_objects():
 
 def test_cel_values_are_converted_to_json():
     patch = "[JSONPatch{op: 'add', path: '/spec/x', value: [dyn(1u), dyn(duration('1s')), dyn(b'a'), dyn({'k': 2.5})]}]"
-    assert made(patch, patch_type="JSONPatch")["spec"]["x"] == [1, "1s", "YQ==", {"k": 2.5}]
+    assert mutate_object(patch, patch_type="JSONPatch")["spec"]["x"] == [1, "1s", "YQ==", {"k": 2.5}]
 
 
 @pytest.mark.parametrize(
@@ -48,5 +48,5 @@ def test_cel_values_are_converted_to_json():
 )
 def test_invalid_mutation_raises(expression, message):
     with pytest.raises(EvaluationError) as raised:
-        made(expression)
+        mutate_object(expression)
     assert str(raised.value).startswith(message)

@@ -12,7 +12,7 @@ def schema(**properties):
     return {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
 
 
-def found(shape, spec, old):
+def faulty_fields(shape, spec, old):
     obj, before = {"spec": spec}, {"spec": old}
     return [fault.error.field for fault in new_faults(shape, openapi_values.validate(shape, obj), obj, before)]
 
@@ -44,23 +44,23 @@ def items(list_type=None, **item):
     ],
 )
 def test_unchanged_invalid_values_are_accepted(shape, spec, old, faults):
-    assert found(shape, spec, old) == faults
+    assert faulty_fields(shape, spec, old) == faults
 
 
 def test_map_list_items_are_correlated_by_key():
     item = {"type": "object", "properties": {"k": {"type": "string"}, "v": SMALL}}
     shape = schema(l={**items("map", **item), "x-kubernetes-list-map-keys": ["k"]})
     old = [{"k": "a", "v": 9}, {"k": "b", "v": 1}]
-    assert found(shape, {"l": [{"k": "b", "v": 8}, {"k": "a", "v": 9}]}, {"l": old}) == ["spec.l[0].v"]
+    assert faulty_fields(shape, {"l": [{"k": "b", "v": 8}, {"k": "a", "v": 9}]}, {"l": old}) == ["spec.l[0].v"]
 
 
 def test_missing_field_is_an_error_of_its_object():
     shape = schema(o={"type": "object", "required": ["a"], "properties": {"b": SMALL}})
-    assert found(shape, {"o": {"b": 1}}, {"o": {"b": 1}}) == []
-    assert found(shape, {"o": {"b": 2}}, {"o": {"b": 1}}) == ["spec.o.a"]
+    assert faulty_fields(shape, {"o": {"b": 1}}, {"o": {"b": 1}}) == []
+    assert faulty_fields(shape, {"o": {"b": 2}}, {"o": {"b": 1}}) == ["spec.o.a"]
 
 
 def test_unchanged_duplicates_are_accepted():
     shape = schema(l=items("set", type="string"))
-    assert found(shape, {"l": ["a", "a", "b"]}, {"l": ["c", "c"]}) == []
-    assert found(shape, {"l": ["a", "a"]}, {"l": ["a"]}) == ["spec.l[1]"]
+    assert faulty_fields(shape, {"l": ["a", "a", "b"]}, {"l": ["c", "c"]}) == []
+    assert faulty_fields(shape, {"l": ["a", "a"]}, {"l": ["a"]}) == ["spec.l[1]"]

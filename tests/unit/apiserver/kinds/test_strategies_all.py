@@ -25,8 +25,8 @@ from steersman.schema.loader import struct
 from steersman.schema.resources import Resource, table
 from steersman.storage.memory import MemoryStore
 
-KEPT = [resource for resource in table().resources if resource.key_prefix]
-STORED = [resource for resource in KEPT if resource.api_version == resource.storage_api_version]
+STORABLE = [resource for resource in table().resources if resource.key_prefix]
+STORED = [resource for resource in STORABLE if resource.api_version == resource.storage_api_version]
 WITH_STATUS = [resource for resource in STORED if any(child.name == "status" for child in resource.subresources)]
 
 #: Values of each scalar type, including zeros.
@@ -100,7 +100,7 @@ def objects_of(resource: Resource) -> st.SearchStrategy[Tree]:
     return st.integers(0, 2**32).map(build)
 
 
-@pytest.mark.parametrize("resource", KEPT, ids=name_of)
+@pytest.mark.parametrize("resource", STORABLE, ids=name_of)
 @given(data=st.data())
 @settings(max_examples=12, deadline=None)
 def test_default_is_idempotent_for_every_kind(resource, data):
@@ -111,7 +111,7 @@ def test_default_is_idempotent_for_every_kind(resource, data):
     assert tree == once
 
 
-@pytest.mark.parametrize("resource", KEPT, ids=name_of)
+@pytest.mark.parametrize("resource", STORABLE, ids=name_of)
 @given(data=st.data())
 @settings(max_examples=12, deadline=None)
 def test_defaulted_objects_match_their_type(resource, data):

@@ -62,12 +62,12 @@ async def task(client, clock):
     await clock.advance(10)
 
 
-async def found(client):
+async def get_candidate(client):
     return await client.get(CANDIDATES, "me", namespace="default")
 
 
 async def test_candidate_object_has_versions_and_strategy(client, task):
-    assert (await found(client))["spec"] == {
+    assert (await get_candidate(client))["spec"] == {
         "leaseName": "lead",
         "binaryVersion": "1.36.0",
         "emulationVersion": "1.35.0",
@@ -81,26 +81,26 @@ async def test_candidate_acknowledges_a_ping_at_once(client, task, clock):
     ping = {"spec": {"pingTime": "2026-01-01T01:01:00.000000Z"}}
     await client.patch(CANDIDATES, "me", ping, namespace="default")
     await clock.advance(0.5)
-    spec = (await found(client))["spec"]
+    spec = (await get_candidate(client))["spec"]
     assert "pingTime" not in spec
     assert spec["renewTime"].startswith("2026-01-01T01:01:00.")
 
 
 async def test_candidate_is_renewed_without_pings(client, task, clock):
     await clock.advance(5 * 60)
-    assert (await found(client))["spec"]["renewTime"].startswith("2026-01-01T01:05:0")
+    assert (await get_candidate(client))["spec"]["renewTime"].startswith("2026-01-01T01:05:0")
 
 
 async def test_candidate_is_corrected_after_a_foreign_change(client, task, clock):
     await client.patch(CANDIDATES, "me", {"spec": {"emulationVersion": "1.30.0"}}, namespace="default")
     await clock.advance(0.5)
-    assert (await found(client))["spec"]["emulationVersion"] == "1.35.0"
+    assert (await get_candidate(client))["spec"]["emulationVersion"] == "1.35.0"
 
 
 async def test_candidate_is_recreated_after_a_foreign_deletion(client, task, clock):
     await client.delete(CANDIDATES, "me", namespace="default")
     await clock.advance(0.5)
-    assert (await found(client))["spec"]["leaseName"] == "lead"
+    assert (await get_candidate(client))["spec"]["leaseName"] == "lead"
 
 
 async def test_candidate_is_deleted_when_run_ends(client, task, clock):
@@ -108,7 +108,7 @@ async def test_candidate_is_deleted_when_run_ends(client, task, clock):
     await clock.advance(1)
     assert task.cancelled()
     with pytest.raises(NotFound):
-        await found(client)
+        await get_candidate(client)
 
 
 async def test_candidate_adopts_an_existing_object(client, clock):
@@ -117,7 +117,7 @@ async def test_candidate_adopts_an_existing_object(client, clock):
     await client.create(old | {"metadata": {"name": "me", "namespace": "default"}, "spec": spec})
     running = asyncio.create_task(LeaseCandidate(client, CANDIDACY, dice=random.Random(1)).run())
     await clock.advance(1)
-    assert (await found(client))["spec"]["binaryVersion"] == "1.36.0"
+    assert (await get_candidate(client))["spec"]["binaryVersion"] == "1.36.0"
     running.cancel()
     await clock.advance(1)
 
@@ -134,7 +134,7 @@ async def test_candidate_retries_while_the_server_is_unavailable(client, clock, 
     monkeypatch.setattr(client, "get", failing)
     running = asyncio.create_task(LeaseCandidate(client, CANDIDACY, dice=random.Random(1)).run())
     await clock.advance(5)
-    assert (await found(client))["spec"]["leaseName"] == "lead"
+    assert (await get_candidate(client))["spec"]["leaseName"] == "lead"
     assert caplog.text.count("could not be kept") == 3
     running.cancel()
     await clock.advance(1)

@@ -3,7 +3,7 @@ from steersman.client.workqueue import WorkQueue
 from steersman.client.workqueue.metrics import NoMetrics
 
 
-class Heard(NoMetrics):
+class RecordingMetrics(NoMetrics):
     """Metrics that record their calls."""
 
     def __init__(self):
@@ -26,7 +26,7 @@ class Heard(NoMetrics):
 
 
 async def test_queue_reports_each_step():
-    clock, received = FakeClock(), Heard()
+    clock, received = FakeClock(), RecordingMetrics()
     queue = WorkQueue(clock=clock, metrics=received)
     queue.add("a")
     queue.add("a")

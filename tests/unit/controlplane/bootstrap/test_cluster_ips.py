@@ -44,7 +44,7 @@ def summary(plan):
     return [(finding.reason, finding.fault, finding.note) for finding in plan.findings]
 
 
-def made(plan):
+def planned_addresses(plan):
     return [(tree["metadata"]["name"], tree["spec"]["parentRef"]["name"]) for tree in plan.make]
 
 
@@ -66,7 +66,7 @@ def test_plan_service_recreates_a_missing_address():
     assert summary(plan) == [
         ("ClusterIPNotAllocated", "repair", "Cluster IP [IPv4]: 10.0.0.5 is not allocated; repairing")
     ]
-    assert made(plan) == [("10.0.0.5", "a")]
+    assert planned_addresses(plan) == [("10.0.0.5", "a")]
     assert plan.make[0]["metadata"]["labels"]["ipaddress.kubernetes.io/ip-family"] == "IPv4"
 
 
@@ -75,12 +75,12 @@ def test_plan_service_replaces_an_address_with_a_wrong_parent(reference):
     plan = check_service(service("a", "10.0.0.5"), address("10.0.0.5", **reference))
     note = "the ClusterIP [IPv4]: 10.0.0.5 for Service n/a has a wrong reference; repairing"
     assert summary(plan) == [("ClusterIPNotAllocated", "repair", note)]
-    assert (len(plan.remove), made(plan)) == (1, [("10.0.0.5", "a")])
+    assert (len(plan.remove), planned_addresses(plan)) == (1, [("10.0.0.5", "a")])
 
 
 def test_plan_service_reassigns_an_address_of_another_service():
     plan = check_service(service("a", "10.0.0.5"), address("10.0.0.5", "b"), others=[service("b", "10.0.0.6")])
-    assert made(plan) == [("10.0.0.5", "a")]
+    assert planned_addresses(plan) == [("10.0.0.5", "a")]
 
 
 def test_plan_service_reports_an_address_of_two_services():
@@ -102,7 +102,7 @@ def test_plan_service_reports_an_invalid_address():
 
 
 def test_plan_service_repairs_valid_addresses_beside_invalid_ones():
-    assert made(check_service(service("a", "10.9.0.5", "10.0.0.5"))) == [("10.0.0.5", "a")]
+    assert planned_addresses(check_service(service("a", "10.9.0.5", "10.0.0.5"))) == [("10.0.0.5", "a")]
 
 
 @pytest.mark.parametrize("label", ["ipaddress.kubernetes.io/ip-family", "ipaddress.kubernetes.io/managed-by"])
@@ -110,7 +110,7 @@ def test_plan_service_replaces_an_unlabelled_address_without_event(label):
     spoiled = address("10.0.0.5")
     del spoiled["metadata"]["labels"][label]
     plan = check_service(service("a", "10.0.0.5"), spoiled)
-    assert (plan.findings, len(plan.remove), made(plan)) == ((), 1, [("10.0.0.5", "a")])
+    assert (plan.findings, len(plan.remove), planned_addresses(plan)) == ((), 1, [("10.0.0.5", "a")])
 
 
 # -- addresses ---------------------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def test_pass_checks_services_and_addresses():
     services = [service("a", "10.0.0.5"), service("b", "10.0.0.6")]
     addresses = [address("10.0.0.6", "b"), address("10.0.0.7")]
     plans = [plan for plan in plan_everything(services, addresses, RANGES, now=NOW) if plan.changes]
-    assert [made(plan) for plan in plans] == [[("10.0.0.5", "a")], []]
+    assert [planned_addresses(plan) for plan in plans] == [[("10.0.0.5", "a")], []]
     assert [tree["metadata"]["name"] for tree in plans[1].remove] == ["10.0.0.7"]
 
 

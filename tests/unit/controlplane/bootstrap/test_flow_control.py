@@ -27,7 +27,7 @@ async def change(server, plural, name, *, annotation=None, **spec):
     assert (await server.request("PUT", path, body=json.dumps(tree).encode())).code == 200
 
 
-async def found(server, plural, name):
+async def get_annotation_and_spec(server, plural, name):
     """Return the annotation and the spec."""
     tree = (await server.request("GET", f"{API}/{plural}/{name}")).json()
     return tree["metadata"]["annotations"][ANNOTATION], tree["spec"]
@@ -49,7 +49,7 @@ async def test_repair_follows_the_annotation(annotation, changes_spec, repaired,
         spec = {"matchingPrecedence": 4711} if changes_spec else {}
         await change(server, "flowschemas", "probes", annotation=annotation, **spec)
         await bootstrap_flow_control(server.core.client)
-        annotated, stored = await found(server, "flowschemas", "probes")
+        annotated, stored = await get_annotation_and_spec(server, "flowschemas", "probes")
         assert (annotated, stored["matchingPrecedence"]) == (written, 2 if repaired or not changes_spec else 4711)
         before = server.store.revision
         await bootstrap_flow_control(server.core.client)
@@ -61,7 +61,7 @@ async def test_mandatory_level_keeps_its_seats_and_regains_its_annotation():
         seats = {"nominalConcurrencyShares": 5, "lendablePercent": 50}
         await change(server, "prioritylevelconfigurations", "exempt", annotation="false", exempt=seats)
         await bootstrap_flow_control(server.core.client)
-        annotated, stored = await found(server, "prioritylevelconfigurations", "exempt")
+        annotated, stored = await get_annotation_and_spec(server, "prioritylevelconfigurations", "exempt")
         assert (annotated, stored["exempt"]) == ("true", seats)
 
 

@@ -30,7 +30,7 @@ def _pod(container: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]
     return {"containers": [{"name": "a", "image": "i", **(container or {})}], **spec}
 
 
-def _found(spec: dict[str, Any], level: str = BASELINE, version: int = LATEST, **annotations: str) -> list[str]:
+def _violations(spec: dict[str, Any], level: str = BASELINE, version: int = LATEST, **annotations: str) -> list[str]:
     return [str(violation) for violation in violations(Standard(level, version), {"annotations": annotations}, spec)]
 
 
@@ -90,17 +90,17 @@ _REFUSED_BY_BASELINE = [
 def test_baseline_rejects_privilege_escalations(
     container: dict[str, Any], spec: dict[str, Any], error_texts: str
 ) -> None:
-    assert _found(_pod(container, **spec)) == [error_texts]
+    assert _violations(_pod(container, **spec)) == [error_texts]
 
 
 @pytest.mark.parametrize(("container", "spec", "error_texts"), _REFUSED_BY_BASELINE, ids=lambda value: str(value)[:30])
 def test_privileged_allows_everything(container: dict[str, Any], spec: dict[str, Any], error_texts: str) -> None:
-    assert _found(_pod(container, **spec), PRIVILEGED) == []
+    assert _violations(_pod(container, **spec), PRIVILEGED) == []
 
 
 def test_plain_pod_satisfies_baseline_but_not_restricted() -> None:
-    assert _found(_pod()) == []
-    assert _found(_pod(), RESTRICTED) == [
+    assert _violations(_pod()) == []
+    assert _violations(_pod(), RESTRICTED) == [
         'allowPrivilegeEscalation != false (container "a" must set securityContext.allowPrivilegeEscalation=false)',
         'unrestricted capabilities (container "a" must set securityContext.capabilities.drop=["ALL"])',
         'runAsNonRoot != true (pod or container "a" must set securityContext.runAsNonRoot=true)',
@@ -112,13 +112,13 @@ def test_plain_pod_satisfies_baseline_but_not_restricted() -> None:
 
 
 def test_hardened_pod_satisfies_restricted() -> None:
-    assert _found(_pod({"securityContext": _HARDENED}), RESTRICTED) == []
+    assert _violations(_pod({"securityContext": _HARDENED}), RESTRICTED) == []
 
 
 def test_pod_security_context_applies_to_containers() -> None:
     container = {"securityContext": {name: _HARDENED[name] for name in ("allowPrivilegeEscalation", "capabilities")}}
     whole = {name: _HARDENED[name] for name in ("runAsNonRoot", "seccompProfile")}
-    assert _found(_pod(container, securityContext=whole), RESTRICTED) == []
+    assert _violations(_pod(container, securityContext=whole), RESTRICTED) == []
 
 
 @pytest.mark.parametrize(
@@ -141,13 +141,13 @@ def test_pod_security_context_applies_to_containers() -> None:
     ids=lambda value: str(value)[:30],
 )
 def test_restricted_rejects_each_missing_hardening(change: dict[str, Any], error_texts: str) -> None:
-    assert _found(_pod({"securityContext": _HARDENED | change}), RESTRICTED) == [error_texts]
+    assert _violations(_pod({"securityContext": _HARDENED | change}), RESTRICTED) == [error_texts]
 
 
 def test_restricted_volumes_override_host_path_check() -> None:
     """The restricted check of volume types includes hostPath."""
     volumes = [{"name": "v", "hostPath": {"path": "/"}}, {"name": "n", "nfs": {}}, {"name": "e", "emptyDir": {}}]
-    assert _found(_pod({"securityContext": _HARDENED}, volumes=volumes), RESTRICTED) == [
+    assert _violations(_pod({"securityContext": _HARDENED}, volumes=volumes), RESTRICTED) == [
         'restricted volume types (volumes "v", "n" use restricted volume types "hostPath", "nfs")'
     ]
 
@@ -159,7 +159,7 @@ def test_violations_cover_all_containers_in_start_order() -> None:
         "initContainers": [{"name": "i", **bad}],
         "ephemeralContainers": [{"name": "e", **bad}],
     }
-    assert _found(spec) == ['privileged (containers "i", "c", "e" must not set securityContext.privileged=true)']
+    assert _violations(spec) == ['privileged (containers "i", "c", "e" must not set securityContext.privileged=true)']
 
 
 @pytest.mark.parametrize(
@@ -178,22 +178,22 @@ def test_violations_cover_all_containers_in_start_order() -> None:
     ],
 )
 def test_standard_depends_on_version(spec: dict[str, Any], level: str, version: int, count: int) -> None:
-    assert len(_found(spec, level, version)) == count
+    assert len(_violations(spec, level, version)) == count
 
 
 def test_seccomp_annotations_are_checked() -> None:
     app_armor = {"container.apparmor.security.beta.kubernetes.io/a": "unconfined"}
-    assert _found(_pod(), **app_armor) == [
+    assert _violations(_pod(), **app_armor) == [
         (
             "forbidden AppArmor profile (annotation must not set AppArmor profile type to"
             ' "container.apparmor.security.beta.kubernetes.io/a="unconfined"")'
         )
     ]
     seccomp = {"seccomp.security.alpha.kubernetes.io/pod": "unconfined"}
-    assert _found(_pod(), BASELINE, 18, **seccomp) == [
+    assert _violations(_pod(), BASELINE, 18, **seccomp) == [
         'seccompProfile (forbidden annotation seccomp.security.alpha.kubernetes.io/pod="unconfined")'
     ]
-    assert _found(_pod(), BASELINE, 19, **seccomp) == []
+    assert _violations(_pod(), BASELINE, 19, **seccomp) == []
 
 
 # -- labels of namespaces

@@ -5,8 +5,10 @@ from tests.unit.apiserver.kinds.samples import edited, named, texts
 
 from steersman.apiserver.kinds.coordination.lease.validation import validate_lease, validate_lease_candidate
 
-KNOWN = "OldestEmulationVersion"
-CANDIDATE = named(spec={"leaseName": "l", "binaryVersion": "1.36.0", "emulationVersion": "1.35.0", "strategy": KNOWN})
+STRATEGY = "OldestEmulationVersion"
+CANDIDATE = named(
+    spec={"leaseName": "l", "binaryVersion": "1.36.0", "emulationVersion": "1.35.0", "strategy": STRATEGY}
+)
 
 
 @pytest.mark.parametrize(
@@ -14,7 +16,7 @@ CANDIDATE = named(spec={"leaseName": "l", "binaryVersion": "1.36.0", "emulationV
     [
         {},
         {"leaseDurationSeconds": 1, "leaseTransitions": 0},
-        {"strategy": KNOWN, "preferredHolder": "h"},
+        {"strategy": STRATEGY, "preferredHolder": "h"},
         {"strategy": "example.com/mine"},
     ],
 )
@@ -42,7 +44,7 @@ def test_validate_lease_rejects_invalid_leases(spec, fault):
 
 def test_validate_lease_accepts_known_and_domain_qualified_strategies():
     [fault] = texts(validate_lease(named(spec={"strategy": "Youngest"})))
-    assert fault.endswith(f': Unsupported value: "Youngest": supported values: "{KNOWN}"')
+    assert fault.endswith(f': Unsupported value: "Youngest": supported values: "{STRATEGY}"')
 
 
 @pytest.mark.parametrize("edits", [{}, {"spec.strategy": "example.com/mine", "spec.emulationVersion": ""}])
@@ -58,7 +60,7 @@ def test_validate_lease_candidate_accepts_valid_candidates(edits):
         ({"spec.strategy": ""}, "spec.strategy: Required value"),
         (
             {"spec.emulationVersion": ""},
-            f"spec.emulationVersion: Required value: must be specified when `strategy` is '{KNOWN}'",
+            f"spec.emulationVersion: Required value: must be specified when `strategy` is '{STRATEGY}'",
         ),
         (
             {"spec.emulationVersion": "1.37.0"},
@@ -70,7 +72,7 @@ def test_validate_lease_candidate_accepts_valid_candidates(edits):
         ),
         (
             {"spec.emulationVersion": "0.0.0"},
-            f"spec.emulationVersion: Required value: must be specified when `strategy` is '{KNOWN}'",
+            f"spec.emulationVersion: Required value: must be specified when `strategy` is '{STRATEGY}'",
         ),
     ],
 )
