@@ -47,10 +47,10 @@ def subresources(
     ways = Connections(registry.clock) if connections is None else connections
 
     def served(name: str, group: str = "") -> ServedResource:
-        served = registry.get(group, "v1", name)
-        if served is None:
+        resource = registry.get(group, "v1", name)
+        if resource is None:
             raise KeyError(name)
-        return served
+        return resource
 
     def connecter(resource: Resource, subresource: str) -> Connecter:
         kind = next(declared.kind for declared in resource.subresources if declared.name == subresource)
