@@ -118,8 +118,10 @@ class FieldsShape(ObjectShape):
             item = value[name]
             if name not in steps:  # undeclared fields are members, as map keys are
                 node[element] = member(shape.below(item))
-            elif item != [] or not isinstance(shape, ListShape):  # a list without items owns nothing
-                node[element] = shape.below(item)
+                continue
+            below = shape.below(item)
+            if below or not _owns_only_parts(shape, item):
+                node[element] = below
         return node
 
 
@@ -194,6 +196,16 @@ class ListShape(Shape):
                 continue
             node[element] = {} if element in node else member(shape.below(item))
         return in_order(node) if ordered is None else node
+
+
+def _owns_only_parts(shape: Shape, value: Any) -> bool:
+    """Report whether the field itself is not owned: a list with separate items, or an object that is not empty.
+
+    Upstream: structured-merge-diff ``typed/tofieldset.go``, ``visitMapItems``.
+    """
+    if value.__class__ is dict:
+        return bool(value)
+    return value.__class__ is list and isinstance(shape, ListShape)
 
 
 def member(below: Node) -> Node:

@@ -196,6 +196,12 @@ def test_apply_owns_an_empty_map_itself(maps):
     assert maps.fields() == {"one": {"f:data": {}}}
 
 
+def test_apply_of_only_an_empty_associative_list_owns_nothing(widgets):
+    widgets.apply("one", {"spec": {"tags": ["a"]}})
+    widgets.apply("two", {"spec": {"tags": [], "parts": []}})
+    assert widgets.fields() == {"one": {"f:spec": {"f:tags": {'v:"a"': {}}}}}
+
+
 def test_apply_owns_a_null_without_deleting_fields_of_others(maps):
     maps.apply("one", {"data": {"k": "v"}})
     maps.apply("two", {"data": None})
