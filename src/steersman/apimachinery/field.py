@@ -154,6 +154,12 @@ def value_text(value: Any) -> str:
     return str(value) if isinstance(value, int) else to_json(value)
 
 
+def aggregate(errors: Iterable[FieldError]) -> str:
+    """Return the text of several errors, each once; empty without errors. Upstream: ``ErrorList.ToAggregate``."""
+    texts = list(dict.fromkeys(map(str, errors)))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
+
+
 def required(path: Path | str, detail: str = "") -> FieldError:
     """Return the error for a required value that is missing or empty."""
     return FieldError(ErrorType.REQUIRED, path, detail=detail)

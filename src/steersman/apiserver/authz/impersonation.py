@@ -7,11 +7,13 @@ the first mode is returned.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from steersman.apimachinery.domain_paths import check_domain_prefixed_path
 from steersman.apimachinery.errors import StatusError
+from steersman.apimachinery.field import Path, aggregate
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.names import check_dns1123_label, check_dns1123_subdomain
 from steersman.apiserver.authn.interface import (
@@ -35,6 +37,7 @@ _NODE_NAME_EXTRA = "authentication.kubernetes.io/node-name"
 _GROUP = "authentication.k8s.io"
 #: From this number of values on, a check of ``*`` precedes the checks of single values.
 _MANY = 4
+_EXTRA_KEY: Final = Path("extra", "key")
 #: Maximum number of cached callers with their last successful mode; the cache is cleared when full.
 _CALLERS_MAX = 1024
 
@@ -215,9 +218,9 @@ def _extra_error(extra: dict[str, tuple[str, ...]]) -> str:
     for key, values in extra.items():
         if not key:
             return "impersonating the empty string key in extra is not allowed"
-        domain, slash, path = key.partition("/")
-        if not slash or not path or check_dns1123_subdomain(domain):
-            return f"impersonating an invalid key in extra is not allowed: {quote(key)} is not <domain>/<path>"
+        faults = aggregate(check_domain_prefixed_path(key, _EXTRA_KEY))
+        if faults:
+            return f"impersonating an invalid key in extra is not allowed: {faults}"
         if key != key.lower():
             return f"impersonating a non-lowercase key in extra is not allowed: {quote(key)}"
         if not values:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.codec import encode
-from steersman.apimachinery.field import Path
+from steersman.apimachinery.field import Path, aggregate
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.metadata_validation import validate_annotations, validate_labels
 from steersman.apiserver.webhooks.review import ReviewDecodeError, read_review, text_field, type_error
@@ -16,7 +16,6 @@ from steersman.apiserver.webhooks.review import ReviewDecodeError, read_review, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
 
 #: Versions of ConversionReview that this server sends.
@@ -133,14 +132,8 @@ def _checked(field: str, values: Any, before: Tree) -> Tree:
         else:
             errors = validate_annotations(values, Path("metadata", "annotation"))
         if errors:
-            raise InvalidObjectError(_aggregate(errors), is_of_metadata=True)
+            raise InvalidObjectError(aggregate(errors), is_of_metadata=True)
     return values
-
-
-def _aggregate(errors: Sequence[FieldError]) -> str:
-    """Return the text of several errors. Upstream: ``ErrorList.ToAggregate``."""
-    texts = list(dict.fromkeys(str(error) for error in errors))
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def _go_type(value: Any) -> str:

@@ -79,7 +79,10 @@ def test_impersonate_requires_permissions_on_groups():
     target = UserInfo("bob", ("devs",), extra={"example.com/team": ("blue",)})
     assert Impersonation(rights).impersonate(CALLER, target, LIST).groups == ("devs", "system:authenticated")
     assert '"groups" in API group' in refused(rights, UserInfo("bob", ("ops",)))
-    assert "userextras" in refused(rights, UserInfo("bob", extra={"team": ("blue",)}))
+    assert refused(rights, UserInfo("bob", extra={"team": ("blue",)})).endswith(
+        ": impersonating an invalid key in extra is not allowed: "
+        'extra.key: Invalid value: "team": must be a domain-prefixed path (such as "acme.io/foo")'
+    )
 
 
 def test_constrained_modes_reject_system_masters():

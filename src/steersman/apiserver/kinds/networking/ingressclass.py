@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
+from steersman.apimachinery.domain_paths import check_domain_prefixed_path
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.networking.shared.references import validate_local_reference
-from steersman.apiserver.kinds.shared.domain_paths import check_domain_prefixed_path
 from steersman.apiserver.kinds.shared.validation import check_all, check_unchanged
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
+from steersman.apimachinery.domain_paths import check_qualified_domain
 from steersman.apiserver.kinds.admissionregistration.shared.matching import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
@@ -13,7 +14,6 @@ from steersman.apiserver.kinds.admissionregistration.shared.matching import (
     validate_conditions,
     validate_rule,
 )
-from steersman.apiserver.kinds.shared.domain_paths import check_qualified_domain
 from steersman.apiserver.kinds.shared.validation import validate_label_selector
 from steersman.apiserver.kinds.shared.webhook_clients import REVIEW_VERSIONS, validate_client, validate_review_versions
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
+from steersman.apimachinery.domain_paths import check_domain_prefixed_path
 from steersman.apiserver.kinds.batch.job.policies import validate_failure_policy, validate_success_policy
 from steersman.apiserver.kinds.shared.conditions import has_condition
 from steersman.apiserver.kinds.shared.counts import check_none_negative
-from steersman.apiserver.kinds.shared.domain_paths import check_domain_prefixed_path
 from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.podspec.validate import validate_pod_template
 from steersman.apiserver.kinds.shared.template_selectors import (

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
-from steersman.apiserver.kinds.shared.validation import check_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +25,8 @@ def check_domain_prefixed_path(value: str, path: Path) -> Iterator[FieldError]:
     if not domain or not rest:
         yield field.invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')
         return
-    yield from check_all(path, domain, names.check_dns1123_subdomain(domain))
+    for fault in names.check_dns1123_subdomain(domain):
+        yield field.invalid(path, domain, fault)
     if not _matches_http_path(rest):
         yield field.invalid(path, rest, f"Invalid path (regex used for validation is '{_HTTP_PATH}')")
 

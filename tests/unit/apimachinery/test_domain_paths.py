@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.apiserver.kinds.objects import error_texts
 
+from steersman.apimachinery.domain_paths import check_domain_prefixed_path, check_qualified_domain
 from steersman.apimachinery.field import Path
-from steersman.apiserver.kinds.shared.domain_paths import check_domain_prefixed_path, check_qualified_domain
 
 P = Path("spec", "controller")
 NO_PATH = 'must be a domain-prefixed path (such as "acme.io/foo")'
