@@ -9,7 +9,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.codec import DecodeError, decode_json
-from steersman.apimachinery.errors import StatusError, internal_error
+from steersman.apimachinery.envelope import TypeMeta
+from steersman.apimachinery.errors import StatusError, internal_error, plain_error
 from steersman.apimachinery.gotext import quote, to_json
 from steersman.apimachinery.patch.json_patch import (
     MAX_OPERATIONS,
@@ -170,10 +171,12 @@ def patched_object(
 ) -> tuple[Tree, bool]:
     """Return the patched object, decoded and defaulted, and whether the patch changed it.
 
-    Raises ``DecodeError``, ``NotApplicableError``.
+    Raises ``DecodeError``, ``NotApplicableError``, and 500 if the patch changes a built-in object's kind.
     """
     patched = apply_operations(before, operations)
     kind = kind_of(matched, subresource)
+    if served is None or served.decode is None:
+        _check_kind(patched, before)
     if served is not None and kind["kind"] == matched.kind:
         tree = _decode_own(served.decode, served.struct, patched)
         has_changed = tree != before
@@ -185,6 +188,22 @@ def patched_object(
         struct = None
     tree = copy_tree(patched) if struct is None else decode(struct, copy_tree(patched)).tree
     return tree, tree != before
+
+
+def _check_kind(patched: Tree, before: Tree) -> None:
+    """Raise 500 if a patched object is of another kind: upstream decodes it, and cannot convert it back."""
+    was = TypeMeta(before.get("apiVersion", ""), before.get("kind", ""))
+    now = TypeMeta(patched.get("apiVersion") or was.api_version, patched.get("kind") or was.kind)
+    if now == was:
+        return
+    try:
+        struct_for(now.group, now.version, now.kind)
+    except KeyError:
+        why = f"no kind {quote(now.kind)} is registered for version {quote(now.api_version)}"
+        raise internal_error(why) from None
+    raise plain_error(
+        f"converting ({now.version}.{now.kind}) to ({was.group.partition('.')[0] or 'core'}.{was.kind}): unknown conversion"
+    )
 
 
 async def _replace_object(attributes: Attributes, matched: Resource, tree: Tree, served: ServedResource | None) -> None:

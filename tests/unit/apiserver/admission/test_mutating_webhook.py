@@ -121,3 +121,18 @@ async def test_mutating_webhook_with_broken_patch_fails(response, text, ignored)
         answer = await server.write(name="b", labels={"x": "z"})
         assert answer.code == 500
         assert text in answer.body["message"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "text"),
+    [
+        ("/kind", "Secret", "converting (v1.Secret) to (core.ConfigMap): unknown conversion"),
+        ("/kind", "Foo", 'Internal error occurred: no kind "Foo" is registered for version "v1"'),
+        ("/apiVersion", "v2", 'Internal error occurred: no kind "ConfigMap" is registered for version "v2"'),
+    ],
+)
+async def test_mutating_webhook_that_changes_the_kind_fails_the_request(field, value, text):
+    async with Hooked(bad=patch_response(add(field, value))) as server:
+        await server.configure("mutating", "bad", failurePolicy="Ignore")
+        answer = await server.write()
+        assert (answer.code, answer.body["message"]) == (500, text)
