@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from steersman.apimachinery.envelope import TypeMeta
 from steersman.apimachinery.errors import StatusError, internal_error
+from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Operation
 from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
 from steersman.apiserver.workers import in_worker, run_step
+from steersman.schema.loader import struct_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +31,31 @@ def kind_of(resource: Resource, subresource: str) -> dict[str, str]:
             group = declared.group if declared.version else resource.group
             return {"group": group, "version": declared.version or resource.version, "kind": declared.kind}
     return {"group": resource.group, "version": resource.version, "kind": resource.kind}
+
+
+class KindChange(NamedTuple):
+    """Why an object that a webhook or a policy gave another kind cannot be decoded, or converted back."""
+
+    is_registered: bool
+    reason: str
+
+
+def changed_kind(patched: Tree, before: Tree) -> KindChange | None:
+    """Return why a patched built-in object cannot be used; None if its kind is unchanged or left out."""
+    was = TypeMeta(before.get("apiVersion", ""), before.get("kind", ""))
+    now = TypeMeta(patched.get("apiVersion") or was.api_version, patched.get("kind") or was.kind)
+    if now == was:
+        return None
+    try:
+        struct_for(now.group, now.version, now.kind)
+    except KeyError:
+        return KindChange(
+            is_registered=False,
+            reason=f"no kind {quote(now.kind)} is registered for version {quote(now.api_version)}",
+        )
+    own = f"{was.group.partition('.')[0] or 'core'}.{was.kind}"
+    reason = f"converting ({now.version}.{now.kind}) to ({own}): unknown conversion"
+    return KindChange(is_registered=True, reason=reason)
 
 
 def _has_own_kind(resource: Resource, subresource: str) -> bool:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
+from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.errors import StatusError, internal_error
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.trees import copy_tree
-from steersman.apiserver.admission.admission_request import in_request_version, kind_of
+from steersman.apiserver.admission.admission_request import changed_kind, in_request_version, kind_of
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.admission.policy_metrics import NO_ERROR, PolicyMetrics, error_type
@@ -227,12 +228,19 @@ class MutatingAdmissionPolicy(Plugin):
             if message:
                 faults.extend(invocation.faults_for(message))
                 continue
-            own = struct is served.struct
-            variables["object"] = (
-                await _replace_object(changed, attributes, served)
-                if own
-                else _replace_body(changed, attributes, struct)
-            )
+            try:
+                if not served.is_custom:
+                    _check_kind(changed, variables["object"])
+                variables["object"] = (
+                    await _replace_object(changed, attributes, served)
+                    if struct is served.struct
+                    else _replace_body(changed, attributes, struct)
+                )
+            except DecodeError as error:
+                if policy.rules.is_patch(position):
+                    raise internal_error(str(error)) from None
+                faults.extend(invocation.faults_for(str(error)))
+                continue
             has_applied = True
         return has_applied
 
@@ -246,6 +254,13 @@ def _struct_of(attributes: Attributes, matched: Resource, served: ServedResource
         return struct_for(kind["group"], kind["version"], kind["kind"])
     except KeyError:
         return None
+
+
+def _check_kind(changed: Tree, before: Tree) -> None:
+    """Raise 500 if a policy gave a built-in object another kind."""
+    change = changed_kind(changed, before)
+    if change is not None:
+        raise internal_error(f"failed to convert object: {change.reason}" if change.is_registered else change.reason)
 
 
 def _replace_body(changed: Tree, attributes: Attributes, struct: Struct) -> Tree:

@@ -46,6 +46,10 @@ class MutatingRules(Expressions):
         """Return the number of mutations."""
         return len(self._mutations)
 
+    def is_patch(self, position: int) -> bool:
+        """Report whether a mutation is a JSON patch."""
+        return self._mutations[position][2] is _apply_patch
+
     def mutate(self, position: int, obj: Tree, around: Mapping[str, Any], struct: Struct) -> Tree:
         """Return the object after one mutation; the argument is unchanged. Raises EvaluationError."""
         expression, program, change = self._mutations[position]

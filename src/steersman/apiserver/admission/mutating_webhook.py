@@ -9,7 +9,6 @@ import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.codec import DecodeError, decode_json
-from steersman.apimachinery.envelope import TypeMeta
 from steersman.apimachinery.errors import StatusError, internal_error, plain_error
 from steersman.apimachinery.gotext import quote, to_json
 from steersman.apimachinery.patch.json_patch import (
@@ -19,7 +18,12 @@ from steersman.apimachinery.patch.json_patch import (
     operations_of,
 )
 from steersman.apimachinery.trees import copy_tree
-from steersman.apiserver.admission.admission_request import in_request_version, kind_of, objects_in_version
+from steersman.apiserver.admission.admission_request import (
+    changed_kind,
+    in_request_version,
+    kind_of,
+    objects_in_version,
+)
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.validating_policy_match import is_exempt_from_webhooks
 from steersman.apiserver.admission.webhook_calls import CallError, WebhookCaller, call_failed
@@ -175,8 +179,10 @@ def patched_object(
     """
     patched = apply_operations(before, operations)
     kind = kind_of(matched, subresource)
-    if served is None or served.decode is None:
-        _check_kind(patched, before)
+    if served is None or not served.is_custom:
+        changed = changed_kind(patched, before)
+        if changed is not None:
+            raise plain_error(changed.reason) if changed.is_registered else internal_error(changed.reason)
     if served is not None and kind["kind"] == matched.kind:
         tree = _decode_own(served.decode, served.struct, patched)
         has_changed = tree != before
@@ -188,22 +194,6 @@ def patched_object(
         struct = None
     tree = copy_tree(patched) if struct is None else decode(struct, copy_tree(patched)).tree
     return tree, tree != before
-
-
-def _check_kind(patched: Tree, before: Tree) -> None:
-    """Raise 500 if a patched object is of another kind: upstream decodes it, and cannot convert it back."""
-    was = TypeMeta(before.get("apiVersion", ""), before.get("kind", ""))
-    now = TypeMeta(patched.get("apiVersion") or was.api_version, patched.get("kind") or was.kind)
-    if now == was:
-        return
-    try:
-        struct_for(now.group, now.version, now.kind)
-    except KeyError:
-        why = f"no kind {quote(now.kind)} is registered for version {quote(now.api_version)}"
-        raise internal_error(why) from None
-    raise plain_error(
-        f"converting ({now.version}.{now.kind}) to ({was.group.partition('.')[0] or 'core'}.{was.kind}): unknown conversion"
-    )
 
 
 async def _replace_object(attributes: Attributes, matched: Resource, tree: Tree, served: ServedResource | None) -> None:

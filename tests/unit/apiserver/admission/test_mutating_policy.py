@@ -116,6 +116,36 @@ async def test_unknown_fields_are_an_internal_error():
         )
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("/data/k", "1", "json: cannot unmarshal number into Go struct field ConfigMap.data of type string"),
+        (
+            "/kind",
+            "'Secret'",
+            "failed to convert object: converting (v1.Secret) to (core.ConfigMap): unknown conversion",
+        ),
+        ("/kind", "'Nope'", 'no kind "Nope" is registered for version "v1"'),
+    ],
+)
+async def test_patched_object_that_cannot_be_decoded_is_an_internal_error(path, value, message):
+    async with mutating() as server:
+        operation = f"JSONPatch{{op: 'replace', path: '{path}', value: {value}}}"
+        await mutate(server, patching(f"[{operation}]"), failurePolicy="Ignore")
+        answer = await server.write()
+        assert (answer.code, answer.body["message"]) == (500, f"Internal error occurred: {message}")
+
+
+async def test_applied_object_that_cannot_be_decoded_fails_the_policy():
+    rule = {**RULE, "apiGroups": ["apps"], "resources": ["deployments"]}
+    async with mutating() as server:
+        await mutate(server, applying("Object{spec: Object.spec{replicas: 5000000000}}"), rule=rule)
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+        answer = await server.call("POST", DEPLOYMENTS, {"metadata": {"name": "d"}, "spec": spec})
+        assert (answer.code, answer.body["reason"]) == (403, "Invalid")
+
+
 async def test_match_conditions_and_bindings_select_writes():
     async with mutating() as server:
         conditions = [{"name": "c", "expression": "object.data.k == 'w'"}]
