@@ -28,10 +28,18 @@ Install it from https://kubernetes.io/docs/tasks/tools/, for example:
   install -m 755 kubectl ~/.local/bin/
 """
 _KUBECTL_USAGE: Final = "usage: steersman kubectl [--name NAME] [KUBECTL ARGUMENTS]\n"
+_KUBECTL_HELP: Final = f"""\
+{_KUBECTL_USAGE}
+Run the kubectl on $PATH with the kubeconfig of a running control plane: the only one, or the one of --name, which must come
+first. All other arguments are kubectl's; 'steersman kubectl help' prints its own help.
+"""
 
 
 def run_kubectl(arguments: Sequence[str]) -> int:
-    """Replace this process by kubectl; returns an exit code only if that cannot be done."""
+    """Replace this process by kubectl; returns an exit code only for ``--help`` alone, and if that cannot be done."""
+    if list(arguments) in (["--help"], ["-h"]):
+        sys.stdout.write(_KUBECTL_HELP)
+        return 0
     try:
         name, rest = split_name(arguments)
     except argparse.ArgumentTypeError as error:

@@ -20,32 +20,42 @@ usage: steersman COMMAND [FLAGS]
 
 A Kubernetes control plane in Python.
 
-commands:
+control planes on this machine:
   up          start a control plane: API server, controllers, scheduler and nodes
+  status      show the running control planes of this user
+  down        stop a control plane
+  kubectl     run kubectl against a running control plane
+  env         print the shell command that sets KUBECONFIG
+
+components:
   apiserver   start an API server alone
   controller-manager
               run the controllers against any cluster
   scheduler   run a scheduler against any cluster
   nodes       simulate nodes and their pods in any cluster
-  status      show the running control planes of this user
-  down        stop a control plane
-  kubectl     run kubectl against a running control plane
-  env         print the shell command that sets KUBECONFIG
-  elections   show the leader elections of a cluster
-  check       verify a data directory offline
+  elections   show the leader elections of any cluster
+
+storage:
+  backup      copy the store of a running API server
+  check       verify the store of a stopped API server
+  repair      list what a damaged store has lost, and continue without it
   check-storage
               report stored objects that Kubernetes 1.36 would not read
   export-to-etcd
               copy all objects of a stopped API server to etcd
   import-from-etcd
               copy all objects of an etcd to a data directory
-  backup      copy the store of a running API server
-  repair      list what a damaged store has lost, and continue without it
+
+tests:
   envtest     print a folder for KUBEBUILDER_ASSETS, for Go's envtest
   faults      let requests to a cluster of the test kit fail
 
 Run 'steersman COMMAND --help' for the flags of a command, 'steersman --version' for the version.
 """
+
+_VERSION_USAGE: Final = (
+    "usage: steersman version\n\nPrint the versions of Steersman and of the Kubernetes API that it implements.\n"
+)
 
 #: Commands that run until a signal.
 _LONG_RUNNING: Final = ("up", "apiserver", "controller-manager", "scheduler", "nodes", "components")
@@ -111,7 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             from steersman.cli import kubectl  # noqa: PLC0415 — only when it is called
 
             return kubectl.run_kubectl(rest) if command == "kubectl" else kubectl.run_env(rest)
-        case ["help", command, *_]:
+        case ["help", command, *_] if command not in _HELP:
             return main([command, "--help"])
         case [command, *rest] if command in _MODULES:
             return int(importlib.import_module(f"steersman.cli.{command.replace('-', '_')}").run(rest))
@@ -119,7 +129,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             from steersman.cli import transfer  # noqa: PLC0415 — only when it is called
 
             return transfer.run(command, rest)
-        case [] | ["--help" | "-h" | "help"]:
+        case ["version", word] if word in _HELP:
+            sys.stdout.write(_VERSION_USAGE)
+            return 0
+        case ["version", word, *_]:
+            sys.stderr.write(
+                f"steersman version: unexpected argument \"{word}\"\nrun 'steersman version --help' for usage\n"
+            )
+            return 2
+        case [] | ["--help" | "-h" | "help"] | ["help", *_]:
             sys.stdout.write(_USAGE)
             return 0 if arguments else 2
         case _:
