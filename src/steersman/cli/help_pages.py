@@ -108,6 +108,15 @@ PAGES: Final[dict[str, HelpPage]] = {
                 "steersman nodes --node-template=nodes.yaml --stages=never-end",
             ),
         ),
+        groups=(
+            ("cluster", ("kubeconfig",)),
+            (
+                "nodes and pods",
+                ("nodes", "node-template", "stages", "chaos", "simulated-storage", "pod-events", "metrics"),
+            ),
+            ("process pods", ("process-pods", "process-isolation", "process-images", "process-dir")),
+            ("process", ("logging-format", "v")),
+        ),
     ),
     "components": HelpPage("Run the components of `steersman up` besides the API server."),
     "status": HelpPage(
