@@ -20,7 +20,7 @@ def run(arguments: Sequence[str]) -> int:
     """Return the exit code."""
     parser = FlagParser("backup", PAGES["backup"])
     add_data_dir(parser)
-    parser.add_argument("file", type=Path, metavar="FILE", help="where to write the copy; must not exist")
+    parser.add_argument("file", type=Path, metavar="FILE", help="File to write the copy to; must not exist")
     args = parser.parse_args(arguments)
     path = store_path(args)
     try:

@@ -118,9 +118,7 @@ def _default_text(flag: Flag, default: Any) -> str:
         default = ",".join(default)
     if not isinstance(default, str | int | float):
         return ""
-    if flag.type is values.duration:
-        return f"{default:g}s"
-    return str(default).lower() if isinstance(default, bool) else str(default)
+    return values.as_text(default) + ("s" if flag.type is values.duration else "")
 
 
 def explicit_flags(parsed: argparse.Namespace, table: Mapping[str, Iterable[Flag]]) -> list[Flag]:

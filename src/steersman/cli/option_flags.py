@@ -156,6 +156,5 @@ def _help(name: str, default: Any, texts: Mapping[str, str]) -> str:
         text = texts.get(name, name.removesuffix("_seconds").replace("_", " ").capitalize())
     if default is None or default is msgspec.NODEFAULT or default == "":
         return text
-    default_text = ",".join(default) if isinstance(default, tuple) else str(default)
     unit = "s" if name.endswith("_seconds") else ""
-    return f"{text} (default {default_text.lower() if isinstance(default, bool) else default_text}{unit})"
+    return f"{text} (default {values.as_text(default)}{unit})"

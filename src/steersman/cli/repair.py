@@ -28,7 +28,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--accept-data-loss",
         action="store_true",
-        help="continue with what can be read, at revisions that were never used; the damaged files are kept aside",
+        help="Continue with what can be read, at revisions that were never used; the damaged files are kept aside",
     )
     args = parser.parse_args(arguments)
     path = store_path(args)

@@ -42,11 +42,12 @@ def run(command: str, arguments: Sequence[str]) -> int:
     parser = FlagParser(command, PAGES[command])
     add_data_dir(parser)
     add_etcd_flags(parser, required=True)
+    default = JSON if command == IMPORT else None
     parser.add_argument(
         "--storage-media-type",
         choices=(JSON, MEDIA_TYPE),
-        default=JSON if command == IMPORT else None,
-        help="Encoding of built-in kinds in the result (default: application/json for an import, unchanged for an export)",
+        default=default,
+        help=f"Encoding of built-in kinds in the result (default {default or 'unchanged'})",
     )
     args = parser.parse_args(arguments)
     try:

@@ -236,3 +236,12 @@ def _bool_of(where: str, value: str) -> bool:
     except ArgumentTypeError:
         message = f"invalid value of {where}, err: strconv.ParseBool: parsing {quote(value)}: invalid syntax"
         raise ArgumentTypeError(message) from None
+
+
+def as_text(value: str | float | tuple[str, ...]) -> str:
+    """Format a default as it is written on a command line."""
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)

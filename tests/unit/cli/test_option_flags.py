@@ -48,7 +48,7 @@ def test_help_prints_defaults_with_units() -> None:
     add_options(parser, Options, {"kubeconfig": "where it is"})
     text = parser.format_help()
     assert "where it is" in text
-    assert "(default 10.0s)" in text
+    assert "(default 10s)" in text
     assert "(default a,b)" in text
 
 

@@ -32,6 +32,22 @@ def test_lists_and_maps_are_read():
     assert values.controllers("*,-job-controller,ttl") == ("*", "-job-controller", "ttl")
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (0.5, "0.5"),
+        (90_000_000.0, "90000000"),
+        (30, "30"),
+        (True, "true"),
+        ("v1.0", "v1.0"),
+        (("a", "b"), "a,b"),
+    ],
+)
+def test_as_text_formats_defaults_as_on_a_command_line(value, text):
+    assert values.as_text(value) == text
+
+
 def test_feature_gates_may_name_the_component():
     assert values.feature_gates("A=true, kube:B=F") == {"A": True, "B": False}
 
