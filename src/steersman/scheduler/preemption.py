@@ -64,12 +64,13 @@ class Preemption:
         if refusal:
             return PreemptionResult(None, f"preemption: {refusal}")
         resolvable_nodes = [name for name, rejection in failure.rejections.items() if rejection.resolvable]
-        statuses: dict[str, str] = {}
+        statuses: dict[str, Rejection] = {}
         search = _PreemptionContext(pod, profile, nominations, budgets)
         candidates = self._find_candidates(search, resolvable_nodes, statuses)
         if candidates:
             return PreemptionResult(_select_candidate(candidates))
-        reasons = [*statuses.values(), *[_NO_HELP] * (failure.nodes - len(resolvable_nodes))]
+        reasons = [reason for status in statuses.values() for reason in status.reasons]
+        reasons += [_NO_HELP] * (failure.nodes - len(resolvable_nodes))
         return PreemptionResult(None, f"preemption: 0/{failure.nodes} nodes are available: {counted(reasons)}.")
 
     def _ineligible_reason(self, pod: PodInfo, failure: FitError) -> str:
@@ -86,7 +87,7 @@ class Preemption:
         return ""
 
     def _find_candidates(
-        self, search: _PreemptionContext, names: Sequence[str], statuses: dict[str, str]
+        self, search: _PreemptionContext, names: Sequence[str], statuses: dict[str, Rejection]
     ) -> list[Victims]:
         """Return candidate nodes with their victims, starting at a random node.
 
@@ -113,7 +114,7 @@ class Preemption:
                 if without_violations and len(candidates) >= limit:
                     break
             else:
-                statuses[name] = ", ".join(result.reasons)
+                statuses[name] = result
         return candidates
 
 

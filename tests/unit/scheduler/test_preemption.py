@@ -109,6 +109,15 @@ def test_preemption_evicts_no_pods_when_the_node_is_too_small() -> None:
     assert "1 Preemption is not helpful for scheduling" in evicted(world, cpu="3")
 
 
+def test_preemption_message_counts_each_reason_of_a_node() -> None:
+    world = World(node("a", cpu="2", memory="2Gi"))
+    requests = {"cpu": "1500m", "memory": "1500Mi"}
+    world.running("a", pod("equal", priority=100, containers=[{"name": "c", "resources": {"requests": requests}}]))
+    world.running("a", low("low", "100m"))
+    failed = world.fail(pod("high", priority=100, containers=[{"name": "c", "resources": {"requests": requests}}]))
+    assert "preemption: 0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory." in failed.message
+
+
 @pytest.mark.parametrize(
     ("reason", "waits"), [("PreemptionByScheduler", True), ("EvictionByEvictionAPI", False), ("", False)]
 )
