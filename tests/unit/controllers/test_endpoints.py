@@ -7,7 +7,7 @@ from lightkube.models.core_v1 import Endpoints, EndpointSubset, Node, Pod, Servi
 from lightkube.models.discovery_v1 import Endpoint, EndpointSlice
 
 from steersman.client import tree
-from steersman.client.objects import annotations_of, labels_of
+from steersman.client.objects import annotations_of, labels_of, name_of
 from steersman.controllers.endpoints import endpoints as endpoints_controller
 from steersman.controllers.endpoints import endpointslices, mirroring
 from steersman.controllers.endpoints.endpoints_plan import CAPACITY, OVER_CAPACITY, plan_endpoints
@@ -370,6 +370,19 @@ def test_plan_mirror_has_one_slice_per_family_and_ports():
     assert (again.create, again.update, len(again.delete)) == ([], [], 2)
     changed = plan_mirror(mirrored(subset("192.0.2.9", "", 82)), slices[:1], max_per_subset=9).changes
     assert [ports_key(endpoint_slice.ports)[0][1] for endpoint_slice in changed.update] == [82]
+
+
+def test_plan_mirror_copies_no_trigger_time():
+    trigger = {"endpoints.kubernetes.io/last-change-trigger-time": "2026-01-01T00:00:00Z", "note": "copied"}
+    endpoints = mirrored(subset("192.0.2.1", "", 80), annotations=trigger)
+    (created,) = plan_mirror(endpoints, [], max_per_subset=9).changes.create
+    assert annotations_of(created) == {"note": "copied"}
+
+
+def test_plan_mirror_updates_a_slice_without_generate_name():
+    slices = stored(plan_mirror(mirrored(subset("192.0.2.1", "", 80)), [], max_per_subset=9).changes)
+    (updated,) = plan_mirror(mirrored(subset("192.0.2.9", "", 80)), slices, max_per_subset=9).changes.update
+    assert (name_of(updated), updated.metadata.generateName) == (name_of(slices[0]), None)
 
 
 def test_plan_mirror_limits_addresses_per_subset():

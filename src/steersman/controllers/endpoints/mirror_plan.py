@@ -11,7 +11,13 @@ from lightkube.models.meta_v1 import ObjectMeta
 from steersman.apimachinery.addresses import parse_ip
 from steersman.client.objects import annotations_of, labels_of, metadata_field, name_of, namespace_of, uid_of
 from steersman.controllers.endpoints.packing import Changes, endpoints_of, identity_of, ports_key, recycle
-from steersman.controllers.endpoints.services import LEADER, MANAGED_BY, SERVICE_NAME, slice_name_prefix
+from steersman.controllers.endpoints.services import (
+    LEADER,
+    MANAGED_BY,
+    SERVICE_NAME,
+    TRIGGER_TIME,
+    slice_name_prefix,
+)
 from steersman.controllers.endpoints.subsets import repacked
 from steersman.runtime.owners import controller_reference
 from steersman.runtime.structs import replaced, with_metadata
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
 
 CONTROLLER: Final = "endpointslicemirroring-controller.k8s.io"
 _SKIP: Final = "endpointslice.kubernetes.io/skip-mirror"
-_NOT_MIRRORED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_NOT_MIRRORED: Final = frozenset({TRIGGER_TIME, "kubectl.kubernetes.io/last-applied-configuration"})
 
 
 @dataclass(slots=True)
@@ -112,7 +118,10 @@ def _endpoint(address: EndpointAddress, *, ready: bool) -> Endpoint:
 
 
 def _settle(changes: Changes, endpoints: Endpoints, mirror: _Mirror, existing: list[EndpointSlice]) -> None:
-    """Keep one slice, updated if it differs."""
+    """Keep one slice, updated if it differs.
+
+    As upstream, an updated slice is addressed by name and loses its ``generateName``.
+    """
     new = _slice(endpoints, mirror)
     if not existing:
         changes.create.append(new)
@@ -127,12 +136,13 @@ def _settle(changes: Changes, endpoints: Endpoints, mirror: _Mirror, existing: l
     ):
         return
     written = replaced(first, endpoints=new.endpoints, ports=new.ports)
-    changes.update.append(with_metadata(written, labels=labels_of(new), annotations=annotations_of(new) or None))
+    metadata = {"labels": labels_of(new), "annotations": annotations_of(new) or None, "generateName": None}
+    changes.update.append(with_metadata(written, **metadata))
 
 
 def _slice(endpoints: Endpoints, mirror: _Mirror) -> EndpointSlice:
     owner = controller_reference(endpoints, api_version="v1", kind="Endpoints")
-    notes = {key: value for key, value in annotations_of(endpoints).items() if key != _NOT_MIRRORED}
+    notes = {key: value for key, value in annotations_of(endpoints).items() if key not in _NOT_MIRRORED}
     return EndpointSlice(
         apiVersion="discovery.k8s.io/v1",
         kind="EndpointSlice",
