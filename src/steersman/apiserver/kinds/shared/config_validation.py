@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
+from steersman.apimachinery.codec import DecodeError, decode_json
 from steersman.apimachinery.workmeter import charged
 from steersman.apiserver.kinds.shared.validation import check_all, check_unchanged
 
@@ -105,23 +105,14 @@ def _validate_json(data: Tree, key: str) -> Iterator[FieldError]:
         yield field.required(_DATA.key(key))
         return
     try:
-        content = json.loads(b64decode(data[key]))
-    except ValueError as error:
-        yield field.invalid(_DATA.key(key), "<secret contents redacted>", _json_fault(data[key], error))
+        content = decode_json(b64decode(data[key]))
+    except DecodeError as error:
+        yield field.invalid(_DATA.key(key), "<secret contents redacted>", str(error))
         return
     if not isinstance(content, dict) and content is not None:
         kinds = {str: "string", list: "array", bool: "bool", int: "number", float: "number"}
         fault = f"json: cannot unmarshal {kinds[type(content)]} into Go value of type map[string]interface {{}}"
         yield field.invalid(_DATA.key(key), "<secret contents redacted>", fault)
-
-
-def _json_fault(text: str, error: ValueError) -> str:
-    """Return the error text of Go's ``encoding/json`` as far as it can be derived from Python's error."""
-    content = b64decode(text).decode("utf-8", "replace")
-    position = error.pos if isinstance(error, json.JSONDecodeError) else len(content)
-    if not content[position:].strip():
-        return "unexpected end of JSON input"
-    return f"invalid character '{content[position]}' looking for beginning of value"
 
 
 def validate_secret_update(obj: Tree, old: Tree) -> list[FieldError]:
