@@ -31,27 +31,17 @@ _MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
 _NO_CLAIMS: Final[frozenset[str]] = frozenset()
 _RESTART_RULES_MAX: Final = 20
 _EXIT_CODES_MAX: Final = 255
-#: Fields that ephemeral containers may have.
-_EPHEMERAL_FIELDS: Final = frozenset(
-    (
-        "name",
-        "image",
-        "command",
-        "args",
-        "workingDir",
-        "envFrom",
-        "env",
-        "volumeMounts",
-        "volumeDevices",
-        "terminationMessagePath",
-        "terminationMessagePolicy",
-        "imagePullPolicy",
-        "securityContext",
-        "stdin",
-        "stdinOnce",
-        "tty",
-        "targetContainerName",
-    )
+#: Fields that ephemeral containers may not have, in the order of Go's struct.
+_NOT_EPHEMERAL_FIELDS: Final = (
+    "ports",
+    "resources",
+    "resizePolicy",
+    "restartPolicy",
+    "restartPolicyRules",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
 )
 
 
@@ -130,8 +120,9 @@ def validate_ephemeral_containers(spec: Tree, path: Path, context: ContainerCont
         target = container.get("targetContainerName")
         if target and target not in others:
             yield field.not_found(here.child("targetContainerName"), target)
-        for name, value in container.items():
-            if name not in _EPHEMERAL_FIELDS and value not in (None, {}, []):
+        for name in _NOT_EPHEMERAL_FIELDS:
+            value = container.get(name)
+            if value if name == "resources" else value is not None:
                 yield field.forbidden(here.child(name), _NOT_EPHEMERAL)
         for number, mount in enumerate(container.get("volumeMounts") or ()):
             for name in ("subPath", "subPathExpr"):

@@ -197,6 +197,28 @@ def test_validate_ephemeral_containers_rejects_other_fields(parts: dict, name: s
     assert f"c[0].{name}: Forbidden: cannot be set for an Ephemeral Container" in ephemeral_faults(**parts)
 
 
+def test_validate_ephemeral_containers_rejects_an_empty_lifecycle_but_not_empty_resources():
+    assert ephemeral_faults(lifecycle={}, resources={}) == [
+        "c[0].lifecycle: Forbidden: cannot be set for an Ephemeral Container"
+    ]
+
+
+def test_validate_ephemeral_containers_reports_fields_in_the_order_of_the_type():
+    probe = {"exec": {"command": ["a"]}}
+    faults = ephemeral_faults(
+        startupProbe=probe,
+        readinessProbe=probe,
+        resources={"limits": {"cpu": "1"}},
+        ports=[{"containerPort": 1, "protocol": "TCP"}],
+    )
+    assert [fault.partition(":")[0] for fault in faults] == [
+        "c[0].ports",
+        "c[0].resources",
+        "c[0].readinessProbe",
+        "c[0].startupProbe",
+    ]
+
+
 def test_validate_ephemeral_containers_requires_existing_target():
     assert ephemeral_faults(targetContainerName="x") == ['c[0].targetContainerName: Not found: "x"']
 
