@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 _POLICIES: Final = ("Delete", "Recycle", "Retain")
 _MORE_THAN_ONE: Final = "may not specify more than 1 volume type"
 _NOT_INLINE: Final = "may not be specified in the context of inline volumes"
-#: Fields that inline volumes may not have, in upstream's order.
-_FORBIDDEN_INLINE: Final = ("claimRef", "capacity", "nodeAffinity", "storageClassName")
 _CSI_SECRETS: Final = (
     "controllerPublishSecretRef",
     "controllerExpandSecretRef",
@@ -140,38 +138,48 @@ def validate_volume_spec(spec: Tree, path: Path, *, volume_name: str = "", is_in
         errors.append(field.required(path.child("accessModes")))
     errors += check_access_modes(spec.get("accessModes"), path.child("accessModes"))
     if not is_inline:
-        errors += _validate_bindable(spec, path)
+        errors += _validate_capacity(spec, path.child("capacity"))
+    errors += _validate_policy(spec, path, is_inline=is_inline)
+    errors += _validate_node_affinity(spec, path.child("nodeAffinity"), is_inline=is_inline)
     errors += _validate_sources(spec, path, volume_name)
+    errors += _validate_class_and_mode(spec, path, is_inline=is_inline)
     errors += _validate_attributes_class(spec, path)
     return errors
 
 
 def _validate_inline(spec: Tree, path: Path) -> Iterator[FieldError]:
-    for name in _FORBIDDEN_INLINE:
-        if spec.get(name) is not None if name == "nodeAffinity" else spec.get(name):
-            yield field.forbidden(path.child(name), _NOT_INLINE)
+    if spec.get("claimRef") is not None:
+        yield field.forbidden(path.child("claimRef"), _NOT_INLINE)
+    if spec.get("capacity"):
+        yield field.forbidden(path.child("capacity"), _NOT_INLINE)
     if spec.get("csi") is None:
         yield field.required(path.child("csi"), "has to be specified in the context of inline volumes")
-    if spec.get("persistentVolumeReclaimPolicy", "Retain") not in ("", "Retain"):
-        detail = "may only be Retain in the context of inline volumes"
-        yield field.forbidden(path.child("persistentVolumeReclaimPolicy"), detail)
-    if spec.get("volumeMode", "Filesystem") not in (None, "Filesystem"):
-        detail = "may not specify volumeMode other than Filesystem in the context of inline volumes"
-        yield field.forbidden(path.child("volumeMode"), detail)
 
 
-def _validate_bindable(spec: Tree, path: Path) -> Iterator[FieldError]:
-    """Validate the fields that only the volumes of PersistentVolumes have, or only those choose freely."""
-    yield from _validate_capacity(spec, path.child("capacity"))
-    policy = spec.get("persistentVolumeReclaimPolicy")
-    if policy and policy not in _POLICIES:
-        yield field.not_supported(path.child("persistentVolumeReclaimPolicy"), policy, _POLICIES)
-    yield from _validate_node_affinity(spec, path.child("nodeAffinity", "required"))
+def _validate_policy(spec: Tree, path: Path, *, is_inline: bool) -> Iterator[FieldError]:
+    policy, where = spec.get("persistentVolumeReclaimPolicy"), path.child("persistentVolumeReclaimPolicy")
+    if not policy:
+        return
+    if is_inline and policy != "Retain":
+        yield field.forbidden(where, "may only be Retain in the context of inline volumes")
+    elif not is_inline and policy not in _POLICIES:
+        yield field.not_supported(where, policy, _POLICIES)
+
+
+def _validate_class_and_mode(spec: Tree, path: Path, *, is_inline: bool) -> Iterator[FieldError]:
     if name := spec.get("storageClassName"):
-        yield from validate_dns_subdomain(name, path.child("storageClassName"))
-    mode = spec.get("volumeMode")
-    if mode is not None and mode not in VOLUME_MODES:
-        yield field.not_supported(path.child("volumeMode"), mode, VOLUME_MODES)
+        if is_inline:
+            yield field.forbidden(path.child("storageClassName"), _NOT_INLINE)
+        else:
+            yield from validate_dns_subdomain(name, path.child("storageClassName"))
+    mode, where = spec.get("volumeMode"), path.child("volumeMode")
+    if mode is None:
+        return
+    if is_inline and mode != "Filesystem":
+        detail = "may not specify volumeMode other than Filesystem in the context of inline volumes"
+        yield field.forbidden(where, detail)
+    elif not is_inline and mode not in VOLUME_MODES:
+        yield field.not_supported(where, mode, VOLUME_MODES)
 
 
 def _validate_capacity(spec: Tree, path: Path) -> Iterator[FieldError]:
@@ -187,15 +195,16 @@ def _validate_capacity(spec: Tree, path: Path) -> Iterator[FieldError]:
         yield from check_positive_quantity(amount, path.key(name))
 
 
-def _validate_node_affinity(spec: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_node_affinity(spec: Tree, path: Path, *, is_inline: bool) -> Iterator[FieldError]:
     affinity = spec.get("nodeAffinity")
     if affinity is None:
         return
-    required = affinity.get("required")
-    if required is None:
-        yield field.required(path, "must specify required node constraints")
+    if is_inline:
+        yield field.forbidden(path, _NOT_INLINE)
+    elif (required := affinity.get("required")) is None:
+        yield field.required(path.child("required"), "must specify required node constraints")
     else:
-        yield from validate_node_selector(required, path)
+        yield from validate_node_selector(required, path.child("required"))
 
 
 def _validate_sources(spec: Tree, path: Path, volume_name: str) -> Iterator[FieldError]:

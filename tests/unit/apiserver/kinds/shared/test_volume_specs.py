@@ -152,3 +152,27 @@ def test_validate_volume_spec_rejects_fields_of_persistent_volumes_inline(spec: 
 )
 def test_validate_volume_spec_checks_fields_of_persistent_sources(source: dict, faults: list[str]):
     assert validated(**source) == faults
+
+
+def test_validate_volume_spec_reports_class_and_mode_after_the_source():
+    assert [fault.partition(":")[0] for fault in validated(storageClassName="A_", volumeMode="x", capacity={})] == [
+        "spec.capacity",
+        "spec.capacity",
+        "spec",
+        "spec.storageClassName",
+        "spec.volumeMode",
+    ]
+
+
+def test_validate_volume_spec_inline_reports_an_empty_claim_first_and_the_class_last():
+    spec = {"claimRef": {}, "storageClassName": "fast", "nodeAffinity": {}, "persistentVolumeReclaimPolicy": "Delete"}
+    faults = error_texts(validate_volume_spec(spec, Path("spec"), is_inline=True))
+    assert [fault.partition(":")[0] for fault in faults] == [
+        "spec.claimRef",
+        "spec.csi",
+        "spec.accessModes",
+        "spec.persistentVolumeReclaimPolicy",
+        "spec.nodeAffinity",
+        "spec",
+        "spec.storageClassName",
+    ]
