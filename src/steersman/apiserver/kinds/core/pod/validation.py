@@ -43,10 +43,10 @@ def _errors_of_new(pod: Tree) -> list[FieldError]:
     errors = list(validate_pod(pod, rules))
     if spec.get("ephemeralContainers"):
         errors.append(field.forbidden(_SPEC.child("ephemeralContainers"), "cannot be set on create"))
-    errors += validate_profiles_match(pod["metadata"].get("annotations") or {}, spec, _SPEC)
     if spec.get("nodeName") and spec.get("schedulingGates"):
         detail = "cannot be set until all schedulingGates have been cleared"
         errors.append(field.forbidden(_SPEC.child("nodeName"), detail))
+    errors += validate_profiles_match(pod["metadata"].get("annotations") or {}, spec, _SPEC)
     return errors
 
 

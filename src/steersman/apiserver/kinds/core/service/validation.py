@@ -204,18 +204,21 @@ def _validate_external_ips(spec: Tree, old: Tree | None) -> Iterator[FieldError]
 
 def _validate_node_ports(spec: Tree, *, is_new: bool) -> Iterator[FieldError]:
     """Validate node ports. For a new Service that allocates some, the allocator reports duplicates."""
-    found_later = is_new and may_have_node_ports(spec)
-    taken: set[tuple[str, int]] = set()
-    for position, port in enumerate(spec.get("ports") or ()):
-        number = port.get("nodePort")
-        if not number:
-            continue
-        path = _PORTS.index(position).child("nodePort")
-        if spec.get("type") == CLUSTER_IP:
+    numbered = [
+        (_PORTS.index(position).child("nodePort"), port.get("protocol", ""), port["nodePort"])
+        for position, port in enumerate(spec.get("ports") or ())
+        if port.get("nodePort")
+    ]
+    if spec.get("type") == CLUSTER_IP:
+        for path, _, _ in numbered:
             yield field.forbidden(path, "may not be used when `type` is 'ClusterIP'")
-        if not found_later and (port.get("protocol", ""), number) in taken:
+    if is_new and may_have_node_ports(spec):
+        return
+    taken: set[tuple[str, int]] = set()
+    for path, protocol, number in numbered:
+        if (protocol, number) in taken:
             yield field.duplicate(path, number)
-        taken.add((port.get("protocol", ""), number))
+        taken.add((protocol, number))
 
 
 def _validate_unique_ports(spec: Tree) -> Iterator[FieldError]:

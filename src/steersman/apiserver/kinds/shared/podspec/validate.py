@@ -90,7 +90,6 @@ def validate_pod_annotations(annotations: dict[str, str], spec: Tree, path: Path
     """Validate annotations with a meaning for Pods."""
     if not annotations:
         return
-    yield from validate_profile_annotations(annotations, spec, path)
     mirror = "kubernetes.io/config.mirror"
     if mirror in annotations and not spec.get("nodeName"):
         yield field.invalid(
@@ -102,6 +101,7 @@ def validate_pod_annotations(annotations: dict[str, str], spec: Tree, path: Path
     cost = annotations.get(cost_name)
     if cost is not None and not _is_cost(cost):
         yield field.invalid(path.key(cost_name), cost, "must be a 32bit integer")
+    yield from validate_profile_annotations(annotations, spec, path)
 
 
 def _validate_tolerations_annotation(text: str, path: Path) -> Iterator[FieldError]:

@@ -63,3 +63,24 @@ def test_validate_pod_create_checks_annotations_when_spec_is_known_to_be_valid()
     assert faults() == faults({"annotations": {"a": "b"}}) == []
     (fault,) = faults({"annotations": {"controller.kubernetes.io/pod-deletion-cost": "x"}})
     assert fault.endswith('Invalid value: "x": must be a 32bit integer')
+
+
+def test_validate_pod_create_reports_annotations_then_gates_then_profiles():
+    annotations = {
+        "container.apparmor.security.beta.kubernetes.io/c": "runtime/default",
+        "container.apparmor.security.beta.kubernetes.io/z": "unconfined",
+        "controller.kubernetes.io/pod-deletion-cost": "x",
+    }
+    profile = {"securityContext": {"appArmorProfile": {"type": "Unconfined"}}}
+    reported = faults(
+        {"annotations": annotations},
+        containers=[{"name": "c", "image": "i", **profile}],
+        nodeName="n",
+        schedulingGates=[{"name": "g"}],
+    )
+    assert [fault.partition(": ")[0] for fault in reported] == [
+        "metadata.annotations[controller.kubernetes.io/pod-deletion-cost]",
+        "metadata.annotations[container.apparmor.security.beta.kubernetes.io/z]",
+        "spec.nodeName",
+        "spec.containers[0].securityContext.appArmorProfile.type",
+    ]

@@ -292,3 +292,16 @@ def test_service_warnings_are_ordered():
         "spec.loadBalancerIP",
         'spec.externalName is ignored when spec.type is not "ExternalName"',
     ]
+
+
+def test_validate_service_reports_duplicate_node_ports_after_forbidden_ones():
+    ports = [
+        {**PORT, "name": name, "port": number, "nodePort": 30000} for name, number in (("a", 1), ("b", 2), ("c", 3))
+    ]
+    assert [fault.partition(":")[0] for fault in faults(ports=ports)] == [
+        "spec.ports[0].nodePort",
+        "spec.ports[1].nodePort",
+        "spec.ports[2].nodePort",
+        "spec.ports[1].nodePort",
+        "spec.ports[2].nodePort",
+    ]
