@@ -83,10 +83,10 @@ def csr(*conditions, signer=KUBELET_CLIENT, usages=CLIENT, certificate=None, use
             CLIENT,
             "subject common name does not begin with system:node:",
         ),
-        (KUBELET_CLIENT, NODE, SERVER, "usages did not match [key encipherment digital signature client auth]"),
+        (KUBELET_CLIENT, NODE, SERVER, "usages did not match [client auth digital signature key encipherment]"),
         (KUBELET_SERVING, SERVING, SERVER, ""),
         (KUBELET_SERVING, NODE, SERVER, "DNS or IP subjectAltName is required"),
-        (KUBELET_SERVING, SERVING, CLIENT, "usages did not match [key encipherment digital signature server auth]"),
+        (KUBELET_SERVING, SERVING, CLIENT, "usages did not match [digital signature key encipherment server auth]"),
         (API_CLIENT, RequestAttributes("alice"), CLIENT, ""),
         (API_CLIENT, RequestAttributes("alice"), SERVER, "invalid usage for client certificate: server auth"),
         (

@@ -78,7 +78,7 @@ def kubelet_client_fault(requested: RequestAttributes, usages: Collection[str]) 
     if not requested.common_name.startswith(_NODE_PREFIX):
         return "subject common name does not begin with system:node:"
     if not _exactly(usages, _CLIENT_USAGES):
-        return "usages did not match [key encipherment digital signature client auth]"
+        return "usages did not match [client auth digital signature key encipherment]"
     return ""
 
 
@@ -93,7 +93,7 @@ def kubelet_serving_fault(requested: RequestAttributes, usages: Collection[str])
     if requested.uris:
         return "URI subjectAltNames are not allowed"
     if not _exactly(usages, _SERVER_USAGES):
-        return "usages did not match [key encipherment digital signature server auth]"
+        return "usages did not match [digital signature key encipherment server auth]"
     if not requested.common_name.startswith(_NODE_PREFIX):
         return "subject common name does not begin with system:node:"
     return ""
