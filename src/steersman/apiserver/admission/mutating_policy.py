@@ -236,10 +236,10 @@ class MutatingAdmissionPolicy(Plugin):
                     if struct is served.struct
                     else _replace_body(changed, attributes, struct)
                 )
-            except DecodeError as error:
+            except DecodeError as decode_error:
                 if policy.rules.is_patch(position):
-                    raise internal_error(str(error)) from None
-                faults.extend(invocation.faults_for(str(error)))
+                    raise internal_error(str(decode_error)) from None
+                faults.extend(invocation.faults_for(str(decode_error)))
                 continue
             has_applied = True
         return has_applied
