@@ -60,18 +60,13 @@ class RealClock:
 
 
 class _FakeTimer:
-    """Timer of a ``FakeClock``, ordered by due time, then by creation."""
+    """Timer of a ``FakeClock``."""
 
-    __slots__ = ("_callback", "due", "group", "serial")
+    __slots__ = ("_callback", "group")
 
-    def __init__(self, due: float, serial: int, callback: Callable[[], None], group: object) -> None:
-        self.due = due
-        self.serial = serial
+    def __init__(self, callback: Callable[[], None], group: object) -> None:
         self.group = group
         self._callback: Callable[[], None] | None = callback
-
-    def __lt__(self, other: _FakeTimer) -> bool:
-        return (self.due, self.serial) < (other.due, other.serial)
 
     @property
     def pending(self) -> bool:
@@ -98,11 +93,19 @@ class FakeClock:
         self._start = datetime(2026, 1, 1, tzinfo=UTC) if start is None else start
         self._settle = settle or _settle_passes
         self._elapsed = 0.0
-        self._timers: list[_FakeTimer] = []
+        #: Heap by due time, then by order of creation, which no two timers share.
+        self._timers: list[tuple[float, int, _FakeTimer]] = []
         self._serials = itertools.count()
+        #: Latest result of ``now`` and its monotonic time.
+        self._now = self._start
+        self._now_at = 0.0
 
     def now(self) -> datetime:
-        return self._start + timedelta(seconds=self._elapsed)
+        """Return the same object as long as time stands still."""
+        elapsed = self._elapsed
+        if elapsed != self._now_at:
+            self._now, self._now_at = self._start + timedelta(seconds=elapsed), elapsed
+        return self._now
 
     def monotonic(self) -> float:
         return self._elapsed
@@ -115,14 +118,15 @@ class FakeClock:
 
     def _add_timer(self, seconds: float, callback: Callable[[], None], *, group: object = None) -> Timer:
         """Add a timer; ``group`` has a meaning for subclasses only."""
-        timer = _FakeTimer(self._elapsed + max(0.0, seconds), next(self._serials), callback, group)
-        heapq.heappush(self._timers, timer)
+        timer = _FakeTimer(callback, group)
+        due = self._elapsed + seconds if seconds > 0 else self._elapsed
+        heapq.heappush(self._timers, (due, next(self._serials), timer))
         return timer
 
     @property
     def waiting(self) -> int:
         """Number of pending sleepers and timers."""
-        return sum(timer.pending for timer in self._timers)
+        return sum(timer.pending for _, _, timer in self._timers)
 
     async def advance(self, seconds: float) -> None:
         """Advance by ``seconds``; timers that fall due fire at their own time."""
@@ -154,15 +158,16 @@ class FakeClock:
         return due if due is not None and due <= end else None
 
     def _next_due(self) -> float | None:
-        while self._timers and not self._timers[0].pending:
-            heapq.heappop(self._timers)
-        return self._timers[0].due if self._timers else None
+        timers = self._timers
+        while timers and not timers[0][2].pending:
+            heapq.heappop(timers)
+        return timers[0][0] if timers else None
 
     def _fire_due(self) -> None:
         """Fire all timers due now, except timers added by their callbacks."""
         due = []
-        while self._timers and self._timers[0].due <= self._elapsed:
-            due.append(heapq.heappop(self._timers))
+        while self._timers and self._timers[0][0] <= self._elapsed:
+            due.append(heapq.heappop(self._timers)[2])
         for timer in due:
             timer.fire()
 

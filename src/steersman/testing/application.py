@@ -15,6 +15,7 @@ from steersman.apiserver.filters.max_in_flight import is_long_running
 from steersman.apiserver.filters.request_info import PathCache, refine
 from steersman.asynckit.clock import RealClock
 from steersman.nodes.registration import LEASE_NAMESPACE
+from steersman.testing.clock import TimeText
 from steersman.testing.faults import COMPONENTS, REASONS, FaultSet
 from steersman.testing.links import LINK_KEY
 from steersman.testing.reconciles import CURRENT_RECONCILE
@@ -53,14 +54,13 @@ _EXPIRED: Final = {
 }  # fmt: skip
 
 
-def _watches_heartbeats(request: OpenRequest) -> bool:
+def _watches_heartbeats(info: RequestInfo, user_agent: str) -> bool:
     """Report whether a client other than the components watches the Leases of nodes."""
-    info = request.info
     return (
         info.verb == "watch"
         and resource_text(info) == _LEASES
         and info.namespace in ("", LEASE_NAMESPACE)
-        and request.user_agent.partition("/")[0] not in COMPONENTS.values()
+        and user_agent.partition("/")[0] not in COMPONENTS.values()
     )
 
 
@@ -84,6 +84,7 @@ class OpenRequest:
         "started",
         "task",
         "user_agent",
+        "watches_heartbeats",
     )
 
     def __init__(self, info: RequestInfo, record: RequestRecord, task: asyncio.Task[Any], send: Send) -> None:
@@ -94,6 +95,8 @@ class OpenRequest:
         self.send = send
         #: True for watches and streams of pods.
         self.is_long_running: Final = is_long_running(info)
+        #: True for a watch of Leases by a client other than the components.
+        self.watches_heartbeats: Final = _watches_heartbeats(info, record.user_agent)
         #: True once the headers of a streamed response in JSON were sent.
         self.is_json_stream = False
         #: Connection of the component or controller that sent it; None: it came from the test or from outside.
@@ -146,6 +149,7 @@ class ClusterApplication:
         #: through one; None: there was none.
         self.latest_outside: float | None = None
         self._clock = clock
+        self._time_text: Final = TimeText(clock)
         self._open: dict[OpenRequest, None] = {}
 
     @property
@@ -164,7 +168,7 @@ class ClusterApplication:
         return (
             self.injector is not None
             or any(fault.is_active for fault in self.faults)
-            or any(map(_watches_heartbeats, self._open))
+            or any(request.watches_heartbeats for request in self._open)
         )
 
     def note_outside_activity(self) -> None:
@@ -205,6 +209,8 @@ class ClusterApplication:
             raise RequestAborted("connection reset by peer") from None
         finally:
             del self._open[request]
+            # Connection, scope, request and ``send`` refer to each other: with the entry they would be cyclic garbage.
+            del scope[_SCOPE_KEY]
             request.record.duration_seconds = self._clock.monotonic() - started
             if is_outside:
                 self.note_outside_activity()
@@ -226,7 +232,7 @@ class ClusterApplication:
 
     def _record(self, info: RequestInfo, scope: Message) -> RequestRecord:
         record = RequestRecord(
-            time=self._clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            time=self._time_text(),
             user_agent=_user_agent_of(scope),
             verb=info.verb,
             resource=resource_text(info),
@@ -274,11 +280,14 @@ class ClusterApplication:
             else:
                 await request.send(message)
 
-        late = LateWatch(send, clock=self._clock, lag=lambda: self._lag_of(request))
-        try:
-            await server(scope, receive, late.send if request.info.verb == "watch" else send)
-        finally:
-            await late.close()
+        if request.info.verb == "watch":
+            late = LateWatch(send, clock=self._clock, lag=lambda: self._lag_of(request))
+            try:
+                await server(scope, receive, late.send)
+            finally:
+                await late.close()
+        else:
+            await server(scope, receive, send)
         if loses_answer:
             raise RequestAborted("connection reset by peer: the response was lost")
 

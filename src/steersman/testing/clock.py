@@ -13,7 +13,7 @@ from steersman.testing.errors import ClockError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from steersman.asynckit.clock import Timer
+    from steersman.asynckit.clock import Clock, Timer
 
 #: Start of virtual time, unless another is given.
 EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -45,6 +45,21 @@ def check_time(time: datetime) -> None:
         raise ClockError(f"cannot advance to {time!r}: expected a datetime")
     if time.tzinfo is None:
         raise ClockError(f"cannot advance to {time}: it has no time zone")
+
+
+class TimeText:
+    """Present time of a clock in RFC 3339, with milliseconds. Formatted once for each instant."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock: Final = clock
+        self._time: datetime | None = None
+        self._text = ""
+
+    def __call__(self) -> str:
+        now = self._clock.now()
+        if now is not self._time:
+            self._time, self._text = now, now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return self._text
 
 
 class ActiveClock:
@@ -124,7 +139,7 @@ class VirtualClock(FakeClock):
             self._changes_seen, self._quiet_from = changes, self._elapsed
         if self._elapsed - self._quiet_from < self.quiet_stretch_seconds or not self._may_skip():
             return instant
-        others = [timer.due for timer in self._timers if timer.pending and timer.group is None]
+        others = [due for due, _, timer in self._timers if timer.pending and timer.group is None]
         stretch_end = min([end, *others])
         is_worthwhile = stretch_end - self._elapsed >= self.quiet_stretch_seconds
         return self._skip_to(stretch_end) if is_worthwhile else instant
@@ -133,9 +148,9 @@ class VirtualClock(FakeClock):
         """Let active time stand still until ``time``; return it."""
         skipped = time - self._elapsed
         self.skipped_seconds += skipped
-        for timer in self._timers:
+        for at, (due, serial, timer) in enumerate(self._timers):
             if isinstance(timer.group, ActiveClock):
-                timer.due = time if timer.group.fires_after_skip else timer.due + skipped
+                self._timers[at] = (time if timer.group.fires_after_skip else due + skipped, serial, timer)
         heapq.heapify(self._timers)
         return time
 

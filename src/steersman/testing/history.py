@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from steersman.testing.clock import TimeText
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -71,7 +73,7 @@ class ObjectHistory:
     """Changes of all objects, oldest first, within bounds. ``follow`` must be called before the first write."""
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self._time_text: Final = TimeText(clock)
         self._changes: deque[Change] = deque()
         self._bytes = 0
         self._by_key: dict[str, deque[Change]] = {}
@@ -108,7 +110,7 @@ class ObjectHistory:
             del self._writers[next(iter(self._writers))]
 
     def _apply(self, batch: Batch) -> None:
-        now = _time_text(self._clock)
+        now = self._time_text()
         for event in batch.events:
             if event.key.startswith(UNRECORDED_PREFIXES):
                 continue
@@ -223,10 +225,6 @@ def _manager_of(after: dict[str, Any] | None, before: dict[str, Any] | None) -> 
     changed = [entry for entry in after["metadata"].get("managedFields") or [] if entry not in old]
     newest = max(changed, key=lambda entry: entry.get("time") or "", default=None)
     return "" if newest is None else newest.get("manager", "")
-
-
-def _time_text(clock: Clock) -> str:
-    return clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _ignore(change: Change) -> None:

@@ -110,6 +110,14 @@ async def test_advance_moves_the_wall_clock():
     assert clock.now() == start + timedelta(seconds=90)
 
 
+async def test_wall_clock_returns_the_same_time_while_it_stands_still():
+    clock = FakeClock()
+    assert clock.now() is clock.now()
+    before = clock.now()
+    await clock.advance(1)
+    assert clock.now() - before == timedelta(seconds=1)
+
+
 async def test_advance_rejects_negative_seconds():
     with pytest.raises(ValueError, match="back"):
         await FakeClock().advance(-1)

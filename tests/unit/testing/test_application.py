@@ -1,6 +1,8 @@
 """The ASGI application in front of an embedded API server."""
 
 import asyncio
+import gc
+import weakref
 from random import Random
 
 import pytest
@@ -150,3 +152,19 @@ async def test_other_protocols_are_rejected():
 )
 def test_bookmark_is_recognized_unless_other_events_follow_it(body, expected):
     assert is_bookmark(body) is expected
+
+
+async def test_request_leaves_no_reference_cycle():
+    async def remember(scope, receive, send):
+        received.append(weakref.ref(receive.__self__))
+        await hello(scope, receive, send)
+
+    received = []
+    app = application(remember)
+    gc.collect()
+    gc.disable()
+    try:
+        await Loopback(app).request("GET", "/api/v1/pods")
+        assert received[0]() is None
+    finally:
+        gc.enable()

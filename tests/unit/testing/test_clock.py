@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from steersman.testing.clock import EPOCH, ClockError, VirtualClock
+from steersman.testing.clock import EPOCH, ClockError, TimeText, VirtualClock
 
 
 async def test_virtual_clock_stands_still():
@@ -156,3 +156,12 @@ async def test_sleep_on_an_active_clock_ends_although_time_was_skipped():
     await clock.advance(0.2)
     assert sleeping.done()
     assert clock.monitors.monotonic() >= due
+
+
+async def test_time_text_is_formatted_once_for_each_instant():
+    clock = VirtualClock()
+    text = TimeText(clock)
+    assert text() == "2026-01-01T00:00:00.000Z"
+    assert text() is text()
+    await clock.advance(0.25)
+    assert text() == "2026-01-01T00:00:00.250Z"
