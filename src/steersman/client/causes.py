@@ -1,7 +1,7 @@
 """Cause of queued keys: the informer event that is being delivered.
 
-Used by the log of reconciles (``-v 2``) and by their recorder. A callback is wrapped only if one of them is enabled when it
-is registered, so delivery costs nothing otherwise.
+Used by the log of reconciles (``-v 2``) and by their recorder. An informer publishes its events only if one of them is enabled
+when a callback is registered, so delivery costs nothing otherwise.
 """
 
 from __future__ import annotations
@@ -9,18 +9,19 @@ from __future__ import annotations
 import logging
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.asynckit.structured_logging import V2
 from steersman.client.changes import Added, Updated
 from steersman.client.objects import key_of, resource_version_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+    from contextvars import Token
 
     from steersman.client.changes import Change
 
-T = TypeVar("T")
+    Delivery = Token[tuple[str, Change[Any]] | str | None]
 
 _log: Final = logging.getLogger(__name__)
 #: True where callbacks are registered for a recorder of reconciles (``steersman.runtime.reconcile_log``).
@@ -29,19 +30,20 @@ TRACED: Final[ContextVar[bool]] = ContextVar("traced", default=False)
 _CAUSE: Final[ContextVar[tuple[str, Change[Any]] | str | None]] = ContextVar("cause", default=None)
 
 
-def traced(call: Callable[[Change[T]], None], kind: str) -> Callable[[Change[T]], None]:
-    """Return ``call``, wrapped to publish the event as the cause of the keys it queues if reconciles are logged or recorded."""
-    if not _log.isEnabledFor(V2) and not TRACED.get():
-        return call
+def is_traced() -> bool:
+    """Report whether reconciles are logged or recorded."""
+    return _log.isEnabledFor(V2) or TRACED.get()
 
-    def publish(change: Change[T]) -> None:
-        token = _CAUSE.set((kind, change))
-        try:
-            call(change)
-        finally:
-            _CAUSE.reset(token)
 
-    return publish
+def begin_delivery(kind: str, change: Change[Any]) -> Delivery:
+    """Set an event as the cause of the keys that are queued until ``end_delivery`` of the result."""
+    return _CAUSE.set((kind, change))
+
+
+def end_delivery(delivery: Delivery | None) -> None:
+    """Restore the cause before ``begin_delivery``; a no-op without one."""
+    if delivery is not None:
+        _CAUSE.reset(delivery)
 
 
 @contextmanager

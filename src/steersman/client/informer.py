@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for
-from steersman.client.causes import traced
+from steersman.client.causes import begin_delivery, end_delivery, is_traced
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.decoding import DELETED
 from steersman.client.errors import ClientError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from steersman.asynckit.clock import Clock
+    from steersman.client.causes import Delivery
     from steersman.client.changes import Change
     from steersman.client.listeners import Listener
     from steersman.client.reflector import ReflectorOptions
@@ -76,6 +77,8 @@ class Informer(Generic[T]):
         self._reflector: Reflector[T] = Reflector(source, self, clock=clock, dice=self._dice, options=options)
         self._detector = MutationDetector() if detect_mutations else None
         self._listeners: list[Listener] = []
+        #: True if changes are published as causes of the keys that callbacks queue.
+        self._publishes_causes = False
         self._supervisor = Supervisor(f"informer {source.name}")
         self._started = False
         self._synced = False
@@ -205,9 +208,13 @@ class Informer(Generic[T]):
 
         For handlers that only add keys to a queue.
         """
-        listener = Callback(traced(call, getattr(self._source, "kind", self.name)))
+        listener = Callback(call)
+        self._publishes_causes = self._publishes_causes or is_traced()
         for obj in [*self._store.values()]:
-            listener.notify(Added(obj, is_initial=True))
+            change = Added(obj, is_initial=True)
+            delivery = self._begin_delivery(change)
+            listener.notify(change)
+            end_delivery(delivery)
         self._listeners.append(listener)
         return listener
 
@@ -289,8 +296,20 @@ class Informer(Generic[T]):
             await self._deliver(Deleted(old, final_state_unknown=True) if last is None else Deleted(last))
 
     async def _deliver(self, change: Change[Any]) -> None:
-        for listener in tuple(self._listeners):  # a listener added meanwhile receives the object from the cache
-            await listener.offer(change)
+        delivery = self._begin_delivery(change)
+        try:
+            for listener in tuple(self._listeners):  # a listener added meanwhile receives the object from the cache
+                if isinstance(listener, Callback):
+                    listener.notify(change)
+                else:
+                    await listener.offer(change)
+        finally:
+            end_delivery(delivery)
+
+    def _begin_delivery(self, change: Change[Any]) -> Delivery | None:
+        if not self._publishes_causes:
+            return None
+        return begin_delivery(getattr(self._source, "kind", self.name), change)
 
     async def _resync(self, period_seconds: float) -> None:
         while True:

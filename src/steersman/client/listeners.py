@@ -39,10 +39,6 @@ class Callback(Generic[T]):
     def __init__(self, call: Callable[[Change[T]], None]) -> None:
         self._call = call
 
-    async def offer(self, change: Change[T]) -> None:
-        """Call the callback."""
-        self.notify(change)
-
     def notify(self, change: Change[T]) -> None:
         """Call the callback."""
         try:

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from steersman.asynckit.structured_logging import V2
-from steersman.client.causes import because, current_cause, describe, traced
+from steersman.client.causes import because, begin_delivery, current_cause, describe, end_delivery, is_traced
 from steersman.client.changes import Added, Deleted, Updated
 
 
@@ -27,32 +27,22 @@ def test_describe_names_kind_object_and_event(change, text):
     assert describe("Pod", change) == text
 
 
-def test_traced_callbacks_publish_their_event(caplog):
-    caplog.set_level(V2)
-    causes = []
-    call = traced(lambda _: causes.append(current_cause()), "Pod")
-    call(Added(pod()))
-    assert (causes, current_cause()) == (["Pod default/web added"], "")
-
-
-def test_traced_callbacks_that_raise_leave_no_cause(caplog):
-    caplog.set_level(V2)
-
-    def fail(_):
-        raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        traced(fail, "Pod")(Added(pod()))
+def test_delivery_is_the_cause_until_it_ends():
+    delivery = begin_delivery("Pod", Added(pod()))
+    assert current_cause() == "Pod default/web added"
+    end_delivery(delivery)
     assert current_cause() == ""
 
 
-def test_callbacks_are_not_wrapped_when_reconciles_are_not_logged(caplog):
-    caplog.set_level(logging.INFO)
+def test_end_of_no_delivery_is_a_noop():
+    end_delivery(None)
+    assert current_cause() == ""
 
-    def call(_):
-        pass
 
-    assert traced(call, "Pod") is call
+@pytest.mark.parametrize(("level", "expected"), [(V2, True), (logging.INFO, False)])
+def test_causes_are_traced_if_reconciles_are_logged(caplog, level, expected):
+    caplog.set_level(level)
+    assert is_traced() is expected
 
 
 def test_because_sets_the_cause_of_its_block():

@@ -9,6 +9,8 @@ from lightkube.models.core_v1 import ConfigMap
 from tests.unit.client.scripted import ScriptedTransport, Stream, bookmark, config_map, event, listing, refusal
 
 from steersman.asynckit.clock import FakeClock, RealClock
+from steersman.asynckit.structured_logging import V2
+from steersman.client.causes import current_cause
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.client import Client
 from steersman.client.informer import Informer, InformerClosed
@@ -88,6 +90,16 @@ async def test_callbacks_receive_old_and_new_objects():
         Added(with_kind(config_map("c", 10))),
         Deleted(last),
     ]
+
+
+async def test_changes_are_causes_of_what_callbacks_queue(caplog):
+    caplog.set_level(V2)
+    watch, causes = Server(), []
+    async with running(listing(A5, version=8), watch) as (informer, clock):
+        informer.add_callback(lambda change: causes.append(current_cause()))
+        watch.send(event("MODIFIED", A9))
+        await clock.advance(0)
+    assert causes == ["ConfigMap default/a listed", "ConfigMap default/a updated"]
 
 
 async def test_callbacks_receive_the_first_list_as_initial():

@@ -49,7 +49,7 @@ async def offered(slow, *changes):
 
 async def test_callback_is_called_synchronously():
     received = []
-    await Callback(received.append).offer(Added(A1))
+    Callback(received.append).notify(Added(A1))
     assert received == [Added(A1)]
 
 
@@ -57,7 +57,7 @@ async def test_callback_exception_is_logged(caplog):
     def fail(change):
         raise RuntimeError("broken")
 
-    await Callback(fail).offer(Added(A1))
+    Callback(fail).notify(Added(A1))
     assert "a callback failed on default/a" in caplog.text
 
 
