@@ -12,6 +12,7 @@ from steersman.controllers.garbagecollector.plan import (
     Release,
     decide,
     finalizer_patch,
+    has_same_relations,
     observed_object,
     owner_candidates,
     release_patch,
@@ -39,6 +40,31 @@ def dependent(*owners, **metadata):
 
 
 # The graph
+
+
+def test_only_observed_objects_need_no_processing_of_updates_without_news():
+    graph = Graph()
+    graph.observe(node("d", owner("o")), None)
+    assert graph.has_observed("d")
+    assert not graph.has_observed("o")
+    graph.forget(identity("d"))
+    assert not graph.has_observed("d")
+
+
+def test_update_of_other_fields_has_the_same_relations():
+    assert has_same_relations(dependent(owner("o")), dependent(owner("o"), resourceVersion="8", labels={"a": "b"}))
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        dependent(),
+        dependent(owner("o"), finalizers=[FOREGROUND]),
+        dependent(owner("o"), deletionTimestamp="2026-01-01T00:00:00Z"),
+    ],
+)
+def test_update_of_owners_finalizers_or_deletion_has_other_relations(after):
+    assert not has_same_relations(dependent(owner("o")), after)
 
 
 def test_unobserved_owner_becomes_a_virtual_node():

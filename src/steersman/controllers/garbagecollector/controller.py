@@ -20,6 +20,7 @@ from steersman.controllers.garbagecollector.plan import (
     Release,
     decide,
     finalizer_patch,
+    has_same_relations,
     observed_object,
     owner_candidates,
     release_patch,
@@ -81,7 +82,8 @@ class GarbageCollector(ManagedController):
             case Added(new):
                 self._apply(self.graph.observe(observed_object(resource, new), None))
             case Updated(old, new) if old is not new:
-                self._apply(self.graph.observe(observed_object(resource, new), observed_object(resource, old)))
+                if not (self.graph.has_observed(uid_of(new)) and has_same_relations(old, new)):
+                    self._apply(self.graph.observe(observed_object(resource, new), observed_object(resource, old)))
             case Deleted(old):
                 self._apply(self.graph.forget(observed_object(resource, old).identity))
 

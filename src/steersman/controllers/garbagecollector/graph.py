@@ -95,6 +95,11 @@ class Graph:
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
 
+    def has_observed(self, uid: str) -> bool:
+        """Report whether the object was observed: an update without other owners, finalizers or deletion has no effect then."""
+        node = self.nodes.get(uid)
+        return node is not None and not node.virtual
+
     def observe(self, observed: ObservedObject, old: ObservedObject | None) -> Effects:
         """Process an added or updated object."""
         effects = Effects()

@@ -24,6 +24,8 @@ Standing = Literal["solid", "dangling", "waiting"]
 SOLID: Final = "solid"
 DANGLING: Final = "dangling"
 WAITING: Final = "waiting"
+#: Metadata that ``seen`` reads and an update can change.
+_RELATIONS: Final = ("ownerReferences", "finalizers", "deletionTimestamp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,11 @@ def observed_object(resource: ResourceType[Any], obj: Any) -> ObservedObject:
         finalizers=tuple(metadata_field(obj, "finalizers") or ()),
         being_deleted=metadata_field(obj, "deletionTimestamp") is not None,
     )
+
+
+def has_same_relations(old: Any, new: Any) -> bool:
+    """Report whether two versions of an object are equal in all that ``seen`` returns."""
+    return all(metadata_field(old, name) == metadata_field(new, name) for name in _RELATIONS)
 
 
 def _versioned(obj: Any, metadata: Tree) -> Tree:
