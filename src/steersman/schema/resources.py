@@ -95,7 +95,7 @@ class _File(msgspec.Struct, frozen=True):
 class ResourceTable:
     """Built-in groups and resources, with the look-ups of requests."""
 
-    __slots__ = ("_by_name", "groups", "modules", "resources")
+    __slots__ = ("_by_kind", "_by_name", "groups", "modules", "resources")
 
     def __init__(self, groups: tuple[Group, ...], resources: tuple[Resource, ...]) -> None:
         #: In discovery order; the core group is first.
@@ -105,6 +105,10 @@ class ResourceTable:
         #: Group and version → prefix of its definitions' names.
         self.modules = {(group.name, version.name): version.module for group in groups for version in group.versions}
         self._by_name = {(resource.group, resource.version, resource.name): resource for resource in resources}
+        #: The first resource of each kind.
+        self._by_kind = {
+            (resource.group, resource.version, resource.kind): resource for resource in reversed(resources)
+        }
 
     def get(self, group: str, version: str, name: str) -> Resource | None:
         """Return the resource of a URL, or None."""
@@ -116,7 +120,7 @@ class ResourceTable:
 
     def of_kind(self, group: str, version: str, kind: str) -> Resource | None:
         """Return the resource of a kind, or None."""
-        return next((r for r in self.of_version(group, version) if r.kind == kind), None)
+        return self._by_kind.get((group, version, kind))
 
     def without_versions(self, disabled: Container[str]) -> ResourceTable:
         """Return the table without these group versions (``apps/v1``), and without groups that become empty."""
