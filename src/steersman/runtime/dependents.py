@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from steersman.client.objects import namespace_of, uid_of
-from steersman.runtime.owners import controller_of
+from steersman.runtime.owners import stored_controller_of
+from steersman.runtime.structs import field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,8 +40,8 @@ def candidates(lister: Lister[T], owner: Any) -> list[T]:
 
 
 def _controller(obj: Any) -> tuple[str]:
-    owner = controller_of(obj)
-    return (owner.uid if owner else _orphanage(namespace_of(obj)),)
+    reference = stored_controller_of(obj)
+    return (_orphanage(namespace_of(obj)) if reference is None else field(reference, "uid") or "",)
 
 
 def _orphanage(namespace: str) -> str:

@@ -66,9 +66,15 @@ def _owner(reference: Any) -> Owner:
 
 def controller_of(obj: Any) -> Owner | None:
     """Return the controller reference of ``obj``; None for an orphan. Upstream: ``metav1.GetControllerOf``."""
+    reference = stored_controller_of(obj)
+    return None if reference is None else _owner(reference)
+
+
+def stored_controller_of(obj: Any) -> Any:
+    """Return the controller reference of ``obj`` as the object holds it, for ``structs.field``; None for an orphan."""
     for reference in metadata_field(obj, "ownerReferences") or ():
         if field(reference, "controller"):
-            return _owner(reference)
+            return reference
     return None
 
 

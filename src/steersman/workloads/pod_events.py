@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.objects import key_of, labels_of, namespace_of, uid_of
 from steersman.runtime.finalizers import is_being_deleted
-from steersman.runtime.owners import controller_of
+from steersman.runtime.owners import stored_controller_of
+from steersman.runtime.structs import field
 from steersman.workloads.pods import is_ready
 
 if TYPE_CHECKING:
@@ -57,11 +58,11 @@ class PodEvents(Generic[OwnerT]):
 
     def owner_of(self, obj: Any) -> OwnerT | None:
         """Return the controller of a Pod (or another dependent) if it has this controller's kind and exists."""
-        reference = controller_of(obj)
-        if reference is None or reference.kind != self._kind:
+        reference = stored_controller_of(obj)
+        if reference is None or field(reference, "kind") != self._kind:
             return None
-        owner = self._owners.lister.get(reference.name, namespace=namespace_of(obj))
-        return owner if owner is not None and uid_of(owner) == reference.uid else None
+        owner = self._owners.lister.get(field(reference, "name") or "", namespace=namespace_of(obj))
+        return owner if owner is not None and uid_of(owner) == field(reference, "uid") else None
 
     def enqueue_adopters(self, orphan: Any) -> None:
         """Enqueue all owners that could adopt the orphan."""
@@ -104,11 +105,11 @@ class PodEvents(Generic[OwnerT]):
         elif owner is not None:
             self._enqueue(owner, pod)
             self._enqueue_when_available(owner, old, pod)
-        elif controller_of(pod) or controller_of(old) or labels_of(old) != labels_of(pod):
+        elif stored_controller_of(pod) or stored_controller_of(old) or labels_of(old) != labels_of(pod):
             self._adoptable(pod)
 
     def _adoptable(self, pod: Pod) -> None:
-        if controller_of(pod) is None:
+        if stored_controller_of(pod) is None:
             self.enqueue_adopters(pod)
         if self._unowned is not None:
             self._unowned(pod)

@@ -10,8 +10,10 @@ from steersman.runtime.owners import (
     controller_reference,
     is_controlled_by,
     owners_of,
+    stored_controller_of,
     without_owner,
 )
+from steersman.runtime.structs import field
 
 JOB = {
     "apiVersion": "batch/v1",
@@ -70,3 +72,13 @@ def test_controller_reference_blocks_owner_deletion():
 
 def test_without_owner_removes_by_uid(make):
     assert [owner.uid for owner in without_owner(owners_of(make(NODE, JOB)), "u1")] == ["u2"]
+
+
+def test_stored_controller_is_a_part_of_the_object(make):
+    obj = make(NODE, JOB)
+    assert field(stored_controller_of(obj), "name") == "j"
+    assert stored_controller_of(obj) is stored_controller_of(obj)
+
+
+def test_orphan_has_no_stored_controller(make):
+    assert stored_controller_of(make(NODE)) is None
