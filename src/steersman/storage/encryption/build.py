@@ -54,10 +54,8 @@ _KEYED: Final[dict[str, tuple[bytes, str, Callable[[bytes], Transformer]]]] = {
         Secretbox,
     ),
 }
-_KMS_V1: Final = (
-    "KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead. "
-    " Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature."
-)
+#: Upstream's text names a feature gate, which has no effect here.
+_KMS_V1: Final = "KMSv1 is not supported. Use KMSv2 instead."
 
 
 class Encryption:

@@ -66,8 +66,8 @@ def test_masked_rules_are_errors(first, second, why):
     assert str(raised.value) == f"error while building transformers: {why}"
 
 
-def test_kms_v1_is_refused_as_upstream_does_by_default():
-    with pytest.raises(ConfigurationError, match="KMSv1 is deprecated"):
+def test_kms_v1_is_refused_without_naming_its_feature_gate():
+    with pytest.raises(ConfigurationError, match=r"KMSv1 is not supported\. Use KMSv2 instead\.$"):
         load((["secrets"], [{"kms": {"apiVersion": "v1", "name": "a", "endpoint": "unix:///x"}}]))
 
 
