@@ -275,7 +275,7 @@ def test_proxy_reports_a_missing_listener(kubectl):
     run(kubectl, pod("process", ["sleep", "3600"]))
     port = free_port()
     output = kubectl.run("get", "--raw", path(kubectl, f"pods/simulated:{port}/proxy/"), code=1)
-    why = f"connect: connection refused: pod simulated is simulated: nobody listens on port {port}"
+    why = f"connect: connection refused: pod simulated is simulated: no process listens on port {port}"
     assert re.search(rf"error trying to reach service: dial tcp 10\.[\d.]+:{port}: {why}", output)
     output = kubectl.run("get", "--raw", path(kubectl, f"pods/process:{port}/proxy/"), code=1)
     assert re.search(

@@ -77,7 +77,9 @@ def _check_storage(options: APIServerOptions) -> None:
         raise OptionError("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config")
     media_type = options.storage_media_type
     if media_type == "application/yaml":
-        raise OptionError(f'--storage-media-type "{media_type}" is not supported, use {_STORAGE_MEDIA_TYPES[0]}')
+        raise OptionError(
+            f'--storage-media-type "{media_type}" is not supported, use {" or ".join(_STORAGE_MEDIA_TYPES[:2])}'
+        )
     if media_type and media_type not in _STORAGE_MEDIA_TYPES:
         allowed = ", ".join(_STORAGE_MEDIA_TYPES)
         raise OptionError(f"--storage-media-type {quote(media_type)} invalid, allowed values: {allowed}")

@@ -60,3 +60,8 @@ async def test_server_in_process_checks_its_options_and_logs_warnings(caplog):
 def test_overrides_of_etcd_need_its_servers():
     with pytest.raises(OptionError, match="--etcd-servers-overrides needs --etcd-servers"):
         check_options(APIServerOptions(etcd_servers_overrides=("/events#http://127.0.0.1:2379",)))
+
+
+def test_unsupported_storage_media_type_names_the_supported_ones():
+    with pytest.raises(OptionError, match=r"use application/json or application/vnd\.kubernetes\.protobuf$"):
+        check_options(APIServerOptions(storage_media_type="application/yaml"))

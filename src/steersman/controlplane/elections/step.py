@@ -205,7 +205,7 @@ def _settle(lease: Lease | None, outcome: Outcome, roll: Roll, now: datetime) ->
         why = f"{lease.preferred} did not come; {lease.holder} is the best that answers"
         write = Assign(outcome.name, outcome.strategy)
         return Decision(reason=Reason.ELECTED, why=why, write=write, ask=ask, next_check=soon)
-    state = f"{lease.holder} did not renew it" if lease.holder else "nobody holds it"
+    state = f"{lease.holder} did not renew it" if lease.holder else "it has no holder"
     return Decision(
         reason=Reason.ELECTED,
         why=f"{state}; {outcome.name} is the best",
@@ -234,7 +234,7 @@ def _keep_holder(lease: Lease, outcome: Winner | ThirdPartyStrategy, roll: Roll,
 
 def _decide_without_fresh(roll: Roll, now: datetime) -> Decision:
     if roll.stale or roll.waiting:
-        return _await_acknowledgements(roll, now, "nobody has answered lately")
+        return _await_acknowledgements(roll, now, "no candidate has answered lately")
     due = roll.due()
     return Decision(
         reason=Reason.NOBODY_ANSWERS,

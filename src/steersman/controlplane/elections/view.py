@@ -49,7 +49,7 @@ def _leader(lease: Lease | None, now: datetime) -> str:
     if lease is None:
         return "no Lease"
     if not lease.holder:
-        return f"nobody leads ({lease.strategy or 'no strategy'})"
+        return f"no leader ({lease.strategy or 'no strategy'})"
     remaining_seconds = (lease.expires - now).total_seconds()
     state = f"for {remaining_seconds:.0f} s more" if remaining_seconds > 0 else "but did not renew in time"
     handover = f", asked to leave it to {lease.preferred}" if lease.preferred else ""
@@ -93,7 +93,7 @@ def _next(decision: Decision, now: datetime) -> str:
         case Prefer(holder) if holder:
             parts.append(f"ask the holder to leave it to {holder}")
         case Prefer():
-            parts.append("prefer nobody any more")
+            parts.append("clear the preferred holder")
         case Publish(strategy):
             parts.append(f"publish the strategy {strategy}")
         case None:

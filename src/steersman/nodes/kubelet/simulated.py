@@ -155,7 +155,7 @@ class SimulatedHost:
 
     async def connect(self, pod: Tree, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Reject the connection: simulated containers do not listen."""
-        raise RequestError(f"pod {pod['metadata']['name']} is simulated: nobody listens on port {port}")
+        raise RequestError(f"pod {pod['metadata']['name']} is simulated: no process listens on port {port}")
 
     def _check_runs(self, pod: Tree, container: str) -> None:
         if not is_running(pod, container):

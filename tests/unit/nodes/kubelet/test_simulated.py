@@ -88,7 +88,7 @@ async def test_exec_requires_a_running_container():
 
 
 async def test_connect_is_rejected():
-    with pytest.raises(RequestError, match="nobody listens on port 80"):
+    with pytest.raises(RequestError, match="no process listens on port 80"):
         await host().connect(pod(), 80)
 
 
