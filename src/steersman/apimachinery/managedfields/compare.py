@@ -118,7 +118,7 @@ class _Walk:
                     changed[element] = LEAF_NODE
                 return
             if not old:  # all is new: no need to compare, and to sort again
-                whole = shape.everything(new)
+                whole = shape.everything(new).copy()  # objects of one form share a node
                 del whole[SELF]
                 changed[element] = whole
                 return

@@ -115,3 +115,11 @@ def test_compare_objects_ignores_identity_fields(widget):
 def test_compare_objects_raises_for_an_item_without_key(widget):
     with pytest.raises(UnkeyedItemError):
         compare(widget, {}, {"parts": [{"size": 1}]})
+
+
+def test_compare_objects_leaves_the_fields_of_earlier_objects_as_they_were(widget):
+    for _ in range(2):
+        changed, _removed = compare(widget, {"limits": None}, {"limits": {"a": "1"}})
+        assert changed == {"f:limits": {"f:a": {}}}
+        changed, _removed = compare(widget, {}, {"limits": {"a": "1"}})
+        assert changed == {"f:limits": {".": {}, "f:a": {}}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from steersman.apimachinery.managedfields.shapes import is_strict, root_shape
 
 
@@ -87,6 +89,37 @@ def test_everything_contains_objects_too(widget):
         "f:nested": {".": {}, "f:x": {".": {}, "f:size": {}}},
         "f:tags": {},
     }
+
+
+def test_everything_is_in_upstreams_order_however_a_client_orders_the_fields(widget):
+    for limits in ({"b": "1", "a": "2"}, {"a": "1", "b": "2"}):
+        assert list(everything(widget, {"replicas": 1, "limits": limits})["f:limits"]) == [".", "f:a", "f:b"]
+    for spec in ({"tags": ["x"], "args": []}, {"args": [], "tags": ["y"]}):
+        assert list(everything(widget, spec)) == [".", "f:args", "f:tags"]
+
+
+@pytest.mark.parametrize("count", [47, 48, 49, 70])
+def test_everything_contains_the_keys_of_maps_of_any_size(widget, count):
+    limits = {f"key-{number:03}": "1" for number in reversed(range(count))}
+    expected = {".": {}, **{f"f:key-{number:03}": {} for number in range(count)}}
+    for _ in range(2):
+        fields = everything(widget, {"limits": limits})["f:limits"]
+        assert list(fields.items()) == list(expected.items())
+
+
+def test_everything_of_objects_with_the_same_names_shares_what_has_no_parts(widget):
+    first, second = (everything(widget, {"limits": {"a": text}}) for text in ("1", "2"))
+    assert first["f:limits"] is second["f:limits"]
+
+
+def test_everything_distinguishes_parts_of_objects_with_the_same_names(widget):
+    for limits in ({"a": "1"}, {"b": "1"}, {}, None, {"a": "1"}):
+        expected = {} if not limits else {".": {}, **{f"f:{name}": {} for name in limits}}
+        assert everything(widget, {"limits": limits, "replicas": 1}) == {
+            ".": {},
+            "f:limits": expected,
+            "f:replicas": {},
+        }
 
 
 def test_below_skips_items_without_key(widget):
