@@ -58,6 +58,31 @@ _KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
 _UNITS_PER_CONTAINER: Final = 4
 _SPEC: Final = Path("spec")
 _ANNOTATIONS: Final = Path("metadata", "annotations")
+#: Fields of specs about which there are no warnings, or for which ``_may_warn`` looks.
+_WITHOUT_WARNINGS: Final = frozenset(
+    (
+        *_KINDS,
+        "activeDeadlineSeconds",
+        "automountServiceAccountToken",
+        "dnsPolicy",
+        "enableServiceLinks",
+        "hostname",
+        "nodeName",
+        "preemptionPolicy",
+        "priority",
+        "priorityClassName",
+        "restartPolicy",
+        "runtimeClassName",
+        "schedulerName",
+        "schedulingGates",
+        "securityContext",
+        "serviceAccount",
+        "serviceAccountName",
+        "subdomain",
+        "terminationGracePeriodSeconds",
+        "tolerations",
+    )
+)
 _IN_WHOLE_BYTES: Final = ("memory", "ephemeral-storage")
 
 
@@ -87,9 +112,48 @@ def _warnings(
     pod_annotations = (pod.get("metadata") or {}).get("annotations") or {}
 
     def compute() -> Iterable[str]:
+        if not pod_annotations and not _may_warn(spec):
+            return ()
         return bounded_warnings(_all_warnings(spec, pod_annotations, path, annotations, is_template=is_template))
 
     return compute() if pod_annotations else facts_for(spec).texts_for(str(path), compute)
+
+
+def _may_warn(spec: Tree) -> bool:
+    """Report whether there can be warnings about a spec, apart from its Pod's annotations: for most there are none.
+
+    One walk without paths and texts, which knows less than the warnings themselves.
+    """
+    if not _WITHOUT_WARNINGS.issuperset(spec) or (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        return True
+    ports: set[Any] = set()
+    count = 0
+    for kind in _KINDS:
+        for container in charged(spec.get(kind) or (), _UNITS_PER_CONTAINER):
+            if (resources := container.get("resources")) and _has_fractions(resources):
+                return True
+            variables = container.get("env")
+            if variables and len({variable.get("name") for variable in variables}) < len(variables):
+                return True
+            for port in container.get("ports") or ():
+                if port.get("hostIP"):
+                    return True
+                ports.add((port.get("containerPort"), port.get("protocol")))
+                count += 1
+                if name := port.get("name"):
+                    ports.add(name)
+                    count += 1
+    return len(ports) < count
+
+
+def _has_fractions(resources: Tree) -> bool:
+    """Report whether requests or limits of a container have an amount in fractions of a byte."""
+    for kind in ("limits", "requests"):
+        if amounts := resources.get(kind):
+            for name in _IN_WHOLE_BYTES:
+                if _has_fraction(amounts, name):
+                    return True
+    return False
 
 
 def _all_warnings(

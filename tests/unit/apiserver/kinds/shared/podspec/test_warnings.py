@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.unit.apiserver.kinds.objects import pod, template
 
 from steersman.apimachinery.field import Path
@@ -211,3 +213,49 @@ def test_claim_spec_warnings_about_fractions_of_bytes():
 @pytest.mark.parametrize("amounts", [{}, {"memory": "1Gi"}, {"memory": "1000m"}, {"cpu": "100m"}])
 def test_fraction_warnings_is_empty_for_whole_bytes(amounts: dict):
     assert list(fraction_warnings(amounts, "memory", Path("x"))) == []
+
+
+_names = st.sampled_from(["", "a", "b"])
+_ports = st.fixed_dictionaries(
+    {"containerPort": st.sampled_from([80, 81])},
+    optional={
+        "name": _names,
+        "protocol": st.sampled_from(["TCP", "UDP"]),
+        "hostPort": st.sampled_from([0, 80]),
+        "hostIP": st.sampled_from(["", "::1"]),
+    },
+)
+_amounts = st.dictionaries(
+    st.sampled_from(["cpu", "memory", "ephemeral-storage"]), st.sampled_from(["1", "100m", "1500m", "1.5", "2Gi"])
+)
+_containers = st.lists(
+    st.fixed_dictionaries(
+        {"name": _names, "image": _names},
+        optional={
+            "ports": st.lists(_ports, max_size=3),
+            "env": st.lists(st.fixed_dictionaries({"name": _names, "value": st.sampled_from(["x", "$(a)", "y$(a)"])})),
+            "resources": st.fixed_dictionaries({}, optional={"limits": _amounts, "requests": _amounts}),
+            "restartPolicy": st.just("Always"),
+        },
+    ),
+    max_size=2,
+)
+_specs = st.fixed_dictionaries(
+    {"containers": _containers},
+    optional={
+        "initContainers": _containers,
+        "ephemeralContainers": _containers,
+        "terminationGracePeriodSeconds": st.sampled_from([None, 0, 30, -1]),
+        "nodeSelector": st.sampled_from([{}, {ZONE: "a"}]),
+        "imagePullSecrets": st.lists(st.fixed_dictionaries({}, optional={"name": _names}), max_size=2),
+        "hostAliases": st.lists(st.just({"ip": "::1"}), max_size=2),
+        "overhead": _amounts,
+        "dnsConfig": st.just({"nameservers": ["010.0.0.1"]}),
+        "volumes": st.lists(st.just({"name": "v", "gitRepo": {}}), max_size=1),
+    },
+)
+
+
+@given(_specs)
+def test_pod_warnings_do_not_depend_on_annotations_without_a_meaning(spec: dict):
+    assert of_pod(**spec) == of_pod({"annotations": {"a": "b"}}, **spec)
