@@ -14,7 +14,7 @@ from steersman.apimachinery.bounded_cache import BoundedCache, Doorkeeper, diges
 from steersman.apimachinery.codec import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator
+    from collections.abc import Callable, Hashable, Iterable
 
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
@@ -54,16 +54,14 @@ class SpecFacts:
         #: Texts about the spec: warnings by path of the spec, Pod Security violations by standard.
         self.texts: Final[dict[Hashable, tuple[str, ...]]] = {}
 
-    def validate(self, rules: Hashable, errors: Iterator[FieldError]) -> Iterator[FieldError]:
-        """Yield ``errors``, the result of validation under ``rules``, unless an earlier validation yielded none."""
+    def errors_under(self, rules: Hashable, validate: Callable[[], list[FieldError]]) -> list[FieldError]:
+        """Return the errors that ``validate`` finds under ``rules``; it is not called again if there were none."""
         if rules in self.validated_under:
-            return
-        is_valid = True
-        for error in errors:
-            is_valid = False
-            yield error
-        if is_valid:
+            return []
+        errors = validate()
+        if not errors:
             self.validated_under.add(rules)
+        return errors
 
     def texts_for(self, reason: Hashable, compute: Callable[[], Iterable[str]]) -> tuple[str, ...]:
         """Return the cached texts for ``reason``, else compute them; they are cached if they hold for all equal specs."""

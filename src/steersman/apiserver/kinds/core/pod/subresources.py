@@ -63,7 +63,7 @@ def validate_ephemeral_containers_update(pod: Tree, old: Tree) -> list[FieldErro
     """Validate that existing ephemeral containers are unchanged. Upstream: ``ValidatePodEphemeralContainersUpdate``."""
     if MIRROR in (old["metadata"].get("annotations") or {}):
         return [field.forbidden(_WHOLE, "static pods do not support ephemeral containers")]
-    errors = list(validate_pod(pod, rules_of(pod)))
+    errors = validate_pod(pod, rules_of(pod))
     errors += validate_annotation_changes(pod, old)
     now = {container.get("name"): container for container in pod["spec"].get("ephemeralContainers") or ()}
     for container in old["spec"].get("ephemeralContainers") or ():
@@ -124,7 +124,7 @@ def validate_resize(pod: Tree, old: Tree) -> list[FieldError]:
     spec, before = pod["spec"], old["spec"]
     if (before.get("os") or {}).get("name") == "windows":
         return [field.forbidden(_WHOLE, "windows pods cannot be resized")]
-    errors = list(validate_pod(pod, rules_of(pod)))
+    errors = validate_pod(pod, rules_of(pod))
     quality = (old.get("status") or {}).get("qosClass") or qos_class(before)
     if quality != qos_class(spec):
         errors.append(field.invalid(_SPEC, quality, "Pod QOS Class may not change as a result of resizing"))

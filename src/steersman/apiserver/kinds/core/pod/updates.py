@@ -43,7 +43,7 @@ def validate_pod_update(pod: Tree, old: Tree, facts_for: FactsFor = new_facts) -
     spec, before = pod["spec"], old["spec"]
     if spec == before and pod["metadata"].get("annotations") == old["metadata"].get("annotations"):
         return []
-    errors = list(validate_pod(pod, rules_of(pod), facts_for))
+    errors = validate_pod(pod, rules_of(pod), facts_for)
     errors += validate_annotation_changes(pod, old)
     for kind in ("containers", "initContainers"):
         new_list, old_list = spec.get(kind) or (), before.get(kind) or ()
@@ -122,7 +122,7 @@ def _check_tolerations(tolerations: Sequence[Tree], before: Sequence[Tree]) -> l
     new_keys = {tree_key(_without_seconds(toleration)) for toleration in tolerations}
     if any(tree_key(_without_seconds(toleration)) not in new_keys for toleration in before):
         return [field.forbidden(path, "existing toleration can not be modified except its tolerationSeconds")]
-    return list(validate_tolerations(tolerations, path))
+    return validate_tolerations(tolerations, path)
 
 
 def _without_seconds(toleration: Tree) -> Tree:

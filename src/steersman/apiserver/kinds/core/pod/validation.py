@@ -8,6 +8,7 @@ from steersman.apimachinery import field
 from steersman.apiserver.kinds.shared.podspec.profile_annotations import validate_profiles_match
 from steersman.apiserver.kinds.shared.podspec.rules import PodRules
 from steersman.apiserver.kinds.shared.podspec.validate import (
+    spec_errors,
     validate_only_for_pods,
     validate_pod_annotations,
     validate_pod_spec,
@@ -15,8 +16,6 @@ from steersman.apiserver.kinds.shared.podspec.validate import (
 from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.spec_facts import FactsFor
@@ -38,22 +37,29 @@ def validate_pod_create(pod: Tree, facts_for: FactsFor = new_facts) -> list[Fiel
 
 
 def _errors_of_new(pod: Tree) -> list[FieldError]:
-    spec = pod["spec"]
+    spec, annotations = pod["spec"], pod["metadata"].get("annotations")
     rules = PodRules(is_pod=True, pod_name=pod["metadata"].get("name") or "")
-    errors = list(validate_pod(pod, rules))
+    errors: list[FieldError] = []
+    if annotations:
+        errors += validate_pod_annotations(annotations, spec, _ANNOTATIONS)
+    errors += spec_errors(spec, _SPEC, rules)
+    errors += validate_only_for_pods(spec, _SPEC)
     if spec.get("ephemeralContainers"):
         errors.append(field.forbidden(_SPEC.child("ephemeralContainers"), "cannot be set on create"))
     if spec.get("nodeName") and spec.get("schedulingGates"):
         detail = "cannot be set until all schedulingGates have been cleared"
         errors.append(field.forbidden(_SPEC.child("nodeName"), detail))
-    errors += validate_profiles_match(pod["metadata"].get("annotations") or {}, spec, _SPEC)
+    if annotations:
+        errors += validate_profiles_match(annotations, spec, _SPEC)
     return errors
 
 
-def validate_pod(pod: Tree, rules: PodRules, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Validate a Pod on create and update. Upstream: ``ValidatePod``."""
-    spec = pod["spec"]
-    if annotations := pod["metadata"].get("annotations"):
-        yield from validate_pod_annotations(annotations, spec, _ANNOTATIONS)
-    yield from validate_pod_spec(spec, _SPEC, rules, facts_for=facts_for)
-    yield from validate_only_for_pods(spec, _SPEC)
+def validate_pod(pod: Tree, rules: PodRules, facts_for: FactsFor = new_facts) -> list[FieldError]:
+    """Validate a Pod on update. Upstream: ``ValidatePod``."""
+    spec, annotations = pod["spec"], pod["metadata"].get("annotations")
+    errors: list[FieldError] = []
+    if annotations:
+        errors += validate_pod_annotations(annotations, spec, _ANNOTATIONS)
+    errors += validate_pod_spec(spec, _SPEC, rules, facts_for=facts_for)
+    errors += validate_only_for_pods(spec, _SPEC)
+    return errors

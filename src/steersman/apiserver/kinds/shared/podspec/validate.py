@@ -31,7 +31,11 @@ from steersman.apiserver.kinds.shared.podspec.validate_placement import (
     validate_topology_spread_constraints,
 )
 from steersman.apiserver.kinds.shared.podspec.validate_resources import validate_pod_resources, validate_requirements
-from steersman.apiserver.kinds.shared.podspec.validate_security import validate_host_process, validate_pod_security
+from steersman.apiserver.kinds.shared.podspec.validate_security import (
+    has_host_process,
+    validate_host_process,
+    validate_pod_security,
+)
 from steersman.apiserver.kinds.shared.podspec.validate_systems import validate_operating_system
 from steersman.apiserver.kinds.shared.podspec.validate_volumes import validate_volumes
 from steersman.apiserver.kinds.shared.validation import (
@@ -45,7 +49,7 @@ from steersman.schema.decoding import DecodeError, decode
 from steersman.schema.loader import struct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
     from steersman.apimachinery.trees import Tree
@@ -125,69 +129,88 @@ def _is_cost(text: str) -> bool:
 
 def validate_pod_spec(
     spec: Tree, path: Path, rules: PodRules = TEMPLATE_RULES, facts_for: FactsFor = new_facts
-) -> Iterator[FieldError]:
-    """Validate a Pod spec, in upstream's order."""
-    return facts_for(spec).validate(rules.besides_name(), _errors(spec, path, rules))
+) -> list[FieldError]:
+    """Validate a Pod spec, in upstream's order, unless an equal one was valid under the same rules."""
+    return facts_for(spec).errors_under(rules.besides_name(), lambda: spec_errors(spec, path, rules))
 
 
-def _errors(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
+def spec_errors(spec: Tree, path: Path, rules: PodRules) -> list[FieldError]:
+    """Return the errors of a Pod spec, in upstream's order."""
+    errors: list[FieldError] = []
     if spec.get("terminationGracePeriodSeconds") is None:
-        yield field.required(path.child("terminationGracePeriodSeconds"))
-    # Absent fields are skipped here, as a generator and a path for each of them would dominate the cost.
-    errors, volumes = validate_volumes(spec, path.child("volumes"), rules)
-    yield from errors
+        errors.append(field.required(path.child("terminationGracePeriodSeconds")))
+    # Absent fields are skipped here, as a call and a path for each of them would dominate the cost.
+    volumes: dict[str, Tree] = {}
+    if spec.get("volumes"):
+        of_volumes, volumes = validate_volumes(spec, path.child("volumes"), rules)
+        errors += of_volumes
     if spec.get("resourceClaims"):
-        yield from _validate_claims(spec, path.child("resourceClaims"))
+        errors += _validate_claims(spec, path.child("resourceClaims"))
     context = ContainerContext(spec, volumes, rules)
-    yield from validate_containers(spec.get("containers") or (), path.child("containers"), context)
+    errors += validate_containers(spec.get("containers") or (), path.child("containers"), context)
     if spec.get("initContainers"):
-        yield from validate_init_containers(spec, path.child("initContainers"), context)
+        errors += validate_init_containers(spec, path.child("initContainers"), context)
     if spec.get("ephemeralContainers"):
-        yield from validate_ephemeral_containers(spec, path.child("ephemeralContainers"), context)
+        errors += validate_ephemeral_containers(spec, path.child("ephemeralContainers"), context)
     if spec.get("resources") is not None:
-        yield from validate_pod_resources(spec, path.child("resources"), context.claims, rules)
+        errors += validate_pod_resources(spec, path.child("resources"), context.claims, rules)
     if spec.get("hostNetwork"):
-        yield from _validate_host_network(spec, path, rules)
+        errors += _validate_host_network(spec, path, rules)
     if spec.get("restartPolicy") not in _RESTART_POLICIES:
-        yield from check_supported(spec.get("restartPolicy"), _RESTART_POLICIES, path.child("restartPolicy"))
+        errors += check_supported(spec.get("restartPolicy"), _RESTART_POLICIES, path.child("restartPolicy"))
     if spec.get("dnsPolicy") not in _DNS_POLICIES:
-        yield from check_supported(spec.get("dnsPolicy"), _DNS_POLICIES, path.child("dnsPolicy"))
+        errors += check_supported(spec.get("dnsPolicy"), _DNS_POLICIES, path.child("dnsPolicy"))
     if spec.get("nodeSelector"):
-        yield from validate_labels(spec["nodeSelector"], path.child("nodeSelector"))
+        errors += validate_labels(spec["nodeSelector"], path.child("nodeSelector"))
     if spec.get("securityContext") or spec.get("shareProcessNamespace"):
-        yield from validate_pod_security(spec, path.child("securityContext"))
+        errors += validate_pod_security(spec, path.child("securityContext"))
     if spec.get("affinity") is not None:
-        yield from validate_affinity(spec["affinity"], path.child("affinity"), rules)
+        errors += validate_affinity(spec["affinity"], path.child("affinity"), rules)
     if spec.get("dnsConfig") is not None or spec.get("dnsPolicy") == "None":
-        yield from _validate_dns(spec, path.child("dnsConfig"))
+        errors += _validate_dns(spec, path.child("dnsConfig"))
     if spec.get("readinessGates") or spec.get("schedulingGates"):
-        yield from validate_gates(spec, path)
+        errors += validate_gates(spec, path)
     if constraints := spec.get("topologySpreadConstraints"):
-        yield from validate_topology_spread_constraints(constraints, path.child("topologySpreadConstraints"), rules)
-    yield from validate_host_process(spec, path)
+        errors += validate_topology_spread_constraints(constraints, path.child("topologySpreadConstraints"), rules)
+    if has_host_process(spec):
+        errors += validate_host_process(spec, path)
     if spec.get("hostUsers") is False:
-        yield from _validate_host_users(spec, path)
-    yield from _validate_names(spec, path)
+        errors += _validate_host_users(spec, path)
+    _validate_names(spec, path, errors)
     if spec.get("tolerations"):
-        yield from validate_tolerations(spec["tolerations"], path.child("tolerations"))
-    yield from _validate_rest(spec, path, rules)
+        errors += validate_tolerations(spec["tolerations"], path.child("tolerations"))
+    if spec.get("hostAliases"):
+        errors += _validate_host_aliases(spec["hostAliases"], path.child("hostAliases"))
+    if name := spec.get("priorityClassName"):
+        errors += validate_dns_subdomain(name, path.child("priorityClassName"))
+    if (name := spec.get("runtimeClassName")) is not None:
+        errors += validate_dns_subdomain(name, path.child("runtimeClassName"))
+    if (policy := spec.get("preemptionPolicy")) is not None and policy not in _PREEMPTION_POLICIES:
+        errors += check_supported(policy, _PREEMPTION_POLICIES, path.child("preemptionPolicy"))
+    if overhead := spec.get("overhead"):
+        errors += validate_requirements({"limits": overhead}, path.child("overhead"), frozenset(), rules)
+    if spec.get("os") is not None:
+        errors += validate_operating_system(spec, path)
+    return errors
 
 
-def validate_only_for_pods(spec: Tree, path: Path) -> Iterator[FieldError]:
+def validate_only_for_pods(spec: Tree, path: Path) -> list[FieldError]:
     """Validate rules that apply to Pods only; templates are exempt for compatibility with stored objects."""
+    errors: list[FieldError] = []
     if not spec.get("serviceAccountName"):
         for position, volume in enumerate(spec.get("volumes") or ()):
             for number, part in enumerate((volume.get("projected") or {}).get("sources") or ()):
                 if part.get("serviceAccountToken") is not None:
                     where = path.child("volumes").index(position).child("projected", "sources").index(number)
                     detail = "must not be specified when serviceAccountName is not set"
-                    yield field.forbidden(where.child("serviceAccountToken"), detail)
+                    errors.append(field.forbidden(where.child("serviceAccountToken"), detail))
     for kind in ("containers", "initContainers"):
         for position, container in enumerate(spec.get(kind) or ()):
             image = container.get("image") or ""
             if image != image.strip():
                 where = path.child(kind).index(position).child("image")
-                yield field.invalid(where, image, "must not have leading or trailing whitespace")
+                errors.append(field.invalid(where, image, "must not have leading or trailing whitespace"))
+    return errors
 
 
 def _validate_claims(spec: Tree, path: Path) -> Iterator[FieldError]:
@@ -267,19 +290,19 @@ def _validate_host_users(spec: Tree, path: Path) -> Iterator[FieldError]:
             yield field.forbidden(path.child(shown), "when `hostUsers` is false")
 
 
-def _validate_names(spec: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_names(spec: Tree, path: Path, errors: list[FieldError]) -> None:
     for name in ("serviceAccountName", "nodeName"):
         if (value := spec.get(name)) and (faults := names.check_dns1123_subdomain(value)):
-            yield from check_all(path.child(name), value, faults)
+            errors += check_all(path.child(name), value, faults)
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None:
         faults = names.check_in_range(deadline, 1, _INT32_MAX)
-        yield from check_all(path.child("activeDeadlineSeconds"), deadline, faults)
+        errors += check_all(path.child("activeDeadlineSeconds"), deadline, faults)
     for name in ("hostname", "subdomain"):
         if value := spec.get(name):
-            yield from validate_dns_label(value, path.child(name))
+            errors += validate_dns_label(value, path.child(name))
     if (override := spec.get("hostnameOverride")) is not None:
-        yield from _validate_hostname_override(override, spec, path.child("hostnameOverride"))
+        errors += _validate_hostname_override(override, spec, path.child("hostnameOverride"))
 
 
 def _validate_hostname_override(override: str, spec: Tree, path: Path) -> Iterator[FieldError]:
@@ -292,20 +315,10 @@ def _validate_hostname_override(override: str, spec: Tree, path: Path) -> Iterat
     yield from validate_dns_subdomain(override, path)
 
 
-def _validate_rest(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
-    for position, alias in enumerate(spec.get("hostAliases") or ()):
-        here = path.child("hostAliases").index(position)
+def _validate_host_aliases(aliases: Sequence[Tree], path: Path) -> Iterator[FieldError]:
+    for position, alias in enumerate(aliases):
+        here = path.index(position)
         ip = alias.get("ip") or ""
         yield from check_all(here.child("ip"), ip, check_ip(ip))
         for number, hostname in enumerate(alias.get("hostnames") or ()):
             yield from validate_dns_subdomain(hostname, here.child("hostnames").index(number))
-    for name in ("priorityClassName", "runtimeClassName"):
-        value = spec.get(name)
-        if value or (value is not None and name == "runtimeClassName"):
-            yield from validate_dns_subdomain(value, path.child(name))
-    if (policy := spec.get("preemptionPolicy")) is not None:
-        yield from check_supported(policy, _PREEMPTION_POLICIES, path.child("preemptionPolicy"))
-    if spec.get("overhead"):
-        yield from validate_requirements({"limits": spec["overhead"]}, path.child("overhead"), frozenset(), rules)
-    if spec.get("os") is not None:
-        yield from validate_operating_system(spec, path)

@@ -1,4 +1,7 @@
-"""Validation of containers, init containers and ephemeral containers."""
+"""Validation of containers, init containers and ephemeral containers.
+
+Functions that run for every container use no generators and make paths for errors only: these would cost more than the rules.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,22 @@ _MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
 _NO_CLAIMS: Final[frozenset[str]] = frozenset()
 _RESTART_RULES_MAX: Final = 20
 _EXIT_CODES_MAX: Final = 255
+#: Fields of most containers, for which ``_validate_common`` has all rules.
+_OF_EVERY_CONTAINER: Final = frozenset(
+    (
+        "name",
+        "image",
+        "command",
+        "args",
+        "workingDir",
+        "ports",
+        "env",
+        "resources",
+        "terminationMessagePath",
+        "terminationMessagePolicy",
+        "imagePullPolicy",
+    )
+)
 #: Fields that ephemeral containers may not have, in the order of Go's struct.
 _NOT_EPHEMERAL_FIELDS: Final = (
     "ports",
@@ -61,48 +80,53 @@ class ContainerContext:
         self.host_users: Final = spec.get("hostUsers") is not False
 
 
-def validate_containers(containers: Sequence[Tree], path: Path, context: ContainerContext) -> Iterator[FieldError]:
+def validate_containers(containers: Sequence[Tree], path: Path, context: ContainerContext) -> list[FieldError]:
     """Validate ``spec.containers``, which must not be empty."""
     if not containers:
-        yield field.required(path)
-        return
+        return [field.required(path)]
+    errors: list[FieldError] = []
     seen: set[str] = set()
     for position, container in enumerate(charged(containers, _UNITS_PER_CONTAINER)):
         here = path.index(position)
-        yield from _validate_common(container, here, context)
+        _validate_common(container, here, context, errors)
         if (error := _duplicate_name(container, here, seen)) is not None:
-            yield error
+            errors.append(error)
+        if _OF_EVERY_CONTAINER.issuperset(container):
+            continue
         if (lifecycle := container.get("lifecycle")) is not None:
-            yield from validate_lifecycle(lifecycle, here.child("lifecycle"), context.grace_seconds)
+            errors += validate_lifecycle(lifecycle, here.child("lifecycle"), context.grace_seconds)
         if has_probes(container):
-            yield from validate_probes(container, here, context.grace_seconds)
+            errors += validate_probes(container, here, context.grace_seconds)
         if container.get("restartPolicy") is not None or container.get("restartPolicyRules"):
-            yield from _validate_restart(container, here)
-    yield from _check_host_ports(containers, path)
+            errors += _validate_restart(container, here)
+    _check_host_ports(containers, path, errors)
+    return errors
 
 
-def validate_init_containers(spec: Tree, path: Path, context: ContainerContext) -> Iterator[FieldError]:
+def validate_init_containers(spec: Tree, path: Path, context: ContainerContext) -> list[FieldError]:
     """Validate init containers; restartable ones may have the fields of regular containers."""
+    errors: list[FieldError] = []
     seen = {container.get("name") or "" for container in spec.get("containers") or ()}
     for position, container in enumerate(charged(spec.get("initContainers") or (), _UNITS_PER_CONTAINER)):
         here = path.index(position)
-        yield from _validate_common(container, here, context)
-        yield from _validate_restart(container, here)
+        _validate_common(container, here, context, errors)
+        errors += _validate_restart(container, here)
         if (error := _duplicate_name(container, here, seen, counts_empty=False)) is not None:
-            yield error
-        yield from _check_host_ports([container], path)
+            errors.append(error)
+        _check_host_ports([container], path, errors)
         if is_sidecar(container):
             if (lifecycle := container.get("lifecycle")) is not None:
-                yield from validate_lifecycle(lifecycle, here.child("lifecycle"), context.grace_seconds)
-            yield from validate_probes(container, here, context.grace_seconds)
+                errors += validate_lifecycle(lifecycle, here.child("lifecycle"), context.grace_seconds)
+            errors += validate_probes(container, here, context.grace_seconds)
             continue
         for name in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
             if container.get(name) is not None:
-                yield field.forbidden(here.child(name), _ONLY_SIDECARS)
+                errors.append(field.forbidden(here.child(name), _ONLY_SIDECARS))
         for number, policy in enumerate(container.get("resizePolicy") or ()):
             if policy.get("restartPolicy") == "RestartContainer":
                 where = here.child("resizePolicy").index(number).child("restartPolicy")
-                yield field.invalid(where, "RestartContainer", _RESTARTS_NO_INIT)
+                errors.append(field.invalid(where, "RestartContainer", _RESTARTS_NO_INIT))
+    return errors
 
 
 def validate_ephemeral_containers(spec: Tree, path: Path, context: ContainerContext) -> Iterator[FieldError]:
@@ -113,7 +137,9 @@ def validate_ephemeral_containers(spec: Tree, path: Path, context: ContainerCont
     seen = set(others)
     for position, container in enumerate(charged(spec.get("ephemeralContainers") or (), _UNITS_PER_CONTAINER)):
         here = path.index(position)
-        yield from _validate_common(container, here, context)
+        errors: list[FieldError] = []
+        _validate_common(container, here, context, errors)
+        yield from errors
         yield from check_image_padding(container, here)
         if (error := _duplicate_name(container, here, seen)) is not None:
             yield error
@@ -146,62 +172,66 @@ def _duplicate_name(container: Tree, path: Path, seen: set[str], *, counts_empty
     return None
 
 
-def _validate_common(container: Tree, path: Path, context: ContainerContext) -> Iterator[FieldError]:
+def _validate_common(container: Tree, path: Path, context: ContainerContext, errors: list[FieldError]) -> None:
     name = container.get("name")
     if not name:
-        yield field.required(path.child("name"))
+        errors.append(field.required(path.child("name")))
     elif faults := names.check_dns1123_label(name):
-        yield from check_all(path.child("name"), name, faults)
+        errors += check_all(path.child("name"), name, faults)
     if not container.get("image"):
-        yield field.required(path.child("image"))
+        errors.append(field.required(path.child("image")))
     policy = container.get("terminationMessagePolicy")
     if policy not in _MESSAGE_POLICIES:
-        yield from check_supported(policy, _MESSAGE_POLICIES, path.child("terminationMessagePolicy"))
+        errors += check_supported(policy, _MESSAGE_POLICIES, path.child("terminationMessagePolicy"))
     if ports := container.get("ports"):
-        yield from _validate_ports(ports, path.child("ports"))
+        _validate_ports(ports, path, errors)
     if variables := container.get("env"):
-        yield from validate_env(variables, path.child("env"), context.volumes)
+        errors += validate_env(variables, path.child("env"), context.volumes)
     if sources := container.get("envFrom"):
-        yield from validate_env_from(sources, path.child("envFrom"))
+        errors += validate_env_from(sources, path.child("envFrom"))
     if container.get("volumeMounts"):
-        yield from validate_mounts(container, path.child("volumeMounts"), context.volumes)
+        errors += validate_mounts(container, path.child("volumeMounts"), context.volumes)
     if container.get("volumeDevices"):
-        yield from validate_devices(container, path.child("volumeDevices"), context.volumes)
+        errors += validate_devices(container, path.child("volumeDevices"), context.volumes)
     if container.get("imagePullPolicy") not in PULL_POLICIES:
-        yield from check_pull_policy(container.get("imagePullPolicy"), path.child("imagePullPolicy"))
+        errors += check_pull_policy(container.get("imagePullPolicy"), path.child("imagePullPolicy"))
     if resources := container.get("resources"):
-        yield from validate_requirements(resources, path.child("resources"), context.claims, context.rules)
+        errors += validate_requirements(resources, path.child("resources"), context.claims, context.rules)
     if policies := container.get("resizePolicy"):
-        yield from _validate_resize_policy(policies, path.child("resizePolicy"), context.restart_policy)
+        errors += _validate_resize_policy(policies, path.child("resizePolicy"), context.restart_policy)
     if security := container.get("securityContext"):
-        yield from validate_container_security(
+        errors += validate_container_security(
             security, path.child("securityContext"), host_users=context.host_users, rules=context.rules
         )
 
 
-def _validate_ports(ports: Sequence[Tree], path: Path) -> Iterator[FieldError]:
+def _validate_ports(ports: Sequence[Tree], path: Path, errors: list[FieldError]) -> None:
+    """Validate the ports of the container at ``path``."""
     seen: set[str] = set()
     for position, port in enumerate(ports):
-        here = path.index(position)
         name, number, host_port = port.get("name"), port.get("containerPort"), port.get("hostPort")
         if name:
             if faults := names.check_port_name(name):
-                yield from check_all(here.child("name"), name, faults)
+                errors += check_all(_in_port(path, position, "name"), name, faults)
             elif name in seen:
-                yield field.duplicate(here.child("name"), name)
+                errors.append(field.duplicate(_in_port(path, position, "name"), name))
             else:
                 seen.add(name)
         if not number:
-            yield field.required(here.child("containerPort"))
+            errors.append(field.required(_in_port(path, position, "containerPort")))
         elif faults := names.check_port_number(number):
-            yield from check_all(here.child("containerPort"), number, faults)
-        if host_port:
-            yield from check_all(here.child("hostPort"), host_port, names.check_port_number(host_port))
+            errors += check_all(_in_port(path, position, "containerPort"), number, faults)
+        if host_port and (faults := names.check_port_number(host_port)):
+            errors += check_all(_in_port(path, position, "hostPort"), host_port, faults)
         if port.get("protocol") not in PROTOCOLS:
-            yield from check_supported(port.get("protocol"), PROTOCOLS, here.child("protocol"))
+            errors += check_supported(port.get("protocol"), PROTOCOLS, _in_port(path, position, "protocol"))
 
 
-def _check_host_ports(containers: Sequence[Tree], path: Path) -> Iterator[FieldError]:
+def _in_port(path: Path, position: int, name: str) -> Path:
+    return path.child("ports").index(position).child(name)
+
+
+def _check_host_ports(containers: Sequence[Tree], path: Path, errors: list[FieldError]) -> None:
     """Reject duplicate host ports (same address and protocol)."""
     seen: set[str] = set()
     for position, container in enumerate(charged(containers, _UNITS_PER_PORT)):
@@ -211,7 +241,7 @@ def _check_host_ports(containers: Sequence[Tree], path: Path) -> Iterator[FieldE
                 continue
             key = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{host_port}"
             if key in seen:
-                yield field.duplicate(path.index(position).child("ports").index(number).child("hostPort"), key)
+                errors.append(field.duplicate(_in_port(path.index(position), number, "hostPort"), key))
             seen.add(key)
 
 

@@ -57,17 +57,19 @@ _SUBSCRIPTED: Final = re.compile(r"(?P<path>.+?)\['(?P<key>.*)'\]", re.DOTALL)
 _SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 
 
-def validate_env(variables: Sequence[Tree] | None, path: Path, volumes: dict[str, Tree]) -> Iterator[FieldError]:
+def validate_env(variables: Sequence[Tree], path: Path, volumes: dict[str, Tree]) -> list[FieldError]:
     """Validate the environment variables of a container. ``volumes``: the Pod's, for ``fileKeyRef``."""
-    for position, variable in enumerate(variables or ()):
+    errors: list[FieldError] = []
+    for position, variable in enumerate(variables):
         name = variable.get("name") or ""
         if not name:
-            yield field.required(path.index(position).child("name"))
+            errors.append(field.required(path.index(position).child("name")))
         elif faults := names.check_relaxed_env_var_name(name):
-            yield from check_all(path.index(position).child("name"), name, faults)
+            errors += check_all(path.index(position).child("name"), name, faults)
         source = variable.get("valueFrom")
         if source is not None:
-            yield from _validate_source(variable, source, path.index(position).child("valueFrom"), volumes)
+            errors += _validate_source(variable, source, path.index(position).child("valueFrom"), volumes)
+    return errors
 
 
 def _validate_source(variable: Tree, source: Tree, path: Path, volumes: dict[str, Tree]) -> Iterator[FieldError]:

@@ -163,32 +163,34 @@ def _validate_label_keys(term: Tree, path: Path) -> Iterator[FieldError]:
 # -- tolerations ------------------------------------------------------------------------------------------------------
 
 
-def validate_tolerations(tolerations: Sequence[Tree] | None, path: Path) -> Iterator[FieldError]:
+def validate_tolerations(tolerations: Sequence[Tree], path: Path) -> list[FieldError]:
     """Validate tolerations."""
-    for position, toleration in enumerate(tolerations or ()):
-        here = path.index(position)
+    errors: list[FieldError] = []
+    for position, toleration in enumerate(tolerations):
         key, operator = toleration.get("key") or "", toleration.get("operator") or ""
         value, effect = toleration.get("value") or "", toleration.get("effect") or ""
         if key:
-            yield from validate_qualified_name(key, here.child("key"))
+            if faults := names.check_qualified_name(key):
+                errors += check_all(path.index(position).child("key"), key, faults)
         elif operator != "Exists":
             detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-            yield field.invalid(here.child("operator"), operator, detail)
+            errors.append(field.invalid(path.index(position).child("operator"), operator, detail))
         if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
             detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-            yield field.invalid(here.child("effect"), effect, detail)
+            errors.append(field.invalid(path.index(position).child("effect"), effect, detail))
         if operator in ("", "Equal"):
-            faults = names.check_label_value(value)
-            if faults:
-                yield field.invalid(here.child("operator"), value, ";".join(faults))
+            if faults := names.check_label_value(value):
+                errors.append(field.invalid(path.index(position).child("operator"), value, ";".join(faults)))
         elif operator == "Exists":
             if value:
-                yield field.invalid(here.child("operator"), value, "value must be empty when `operator` is 'Exists'")
+                detail = "value must be empty when `operator` is 'Exists'"
+                errors.append(field.invalid(path.index(position).child("operator"), value, detail))
         else:
             operators = _ALL_OPERATORS if operator in _ALL_OPERATORS else _ALL_OPERATORS[:2]
-            yield field.not_supported(here.child("operator"), operator, operators)
+            errors.append(field.not_supported(path.index(position).child("operator"), operator, operators))
         if effect and effect not in TAINT_EFFECTS:
-            yield field.not_supported(here.child("effect"), effect, TAINT_EFFECTS)
+            errors.append(field.not_supported(path.index(position).child("effect"), effect, TAINT_EFFECTS))
+    return errors
 
 
 # -- topology spread and gates ----------------------------------------------------------------------------------------

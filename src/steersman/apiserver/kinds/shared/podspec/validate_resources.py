@@ -75,32 +75,53 @@ def validate_requirements(
     rules: PodRules,
     *,
     check_name: NameCheck = check_container_resource_name,
-) -> Iterator[FieldError]:
+) -> Sequence[FieldError]:
     """Validate ``resources`` of a container. ``claims``: names of the Pod's resource claims."""
     if not resources:
-        return
-    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+        return _NO_ERRORS
+    limits: dict[str, str] = resources.get("limits") or {}
+    requests: dict[str, str] = resources.get("requests") or {}
+    used = resources.get("claims")
+    if not used and check_name is check_container_resource_name and _are_plain(limits, requests):
+        return _NO_ERRORS
+    errors: list[FieldError] = []
     for kind, amounts in (("limits", limits), ("requests", requests)):
         where = path.child(kind)
         for name in sorted(amounts):
-            amount: str = amounts[name]
+            amount = amounts[name]
             quantity = parse(amount)
             here = where.key(name)
-            yield from check_name(name, here)
+            errors += check_name(name, here)
             if faults := amount_faults(name, quantity):
-                yield from check_all(here, amount, faults)
+                errors += check_all(here, amount, faults)
             if kind == "requests" and (error := _request_error(name, amount, limits.get(name), path)) is not None:
-                yield error
+                errors.append(error)
             if resource_names.is_huge_pages(name) and not (
                 rules.allow_partial_huge_pages or resource_names.is_whole_pages(name, quantity)
             ):
                 detail = f"{quantity} is not positive integer multiple of {name}"
-                yield field.invalid(here, amount, detail)
+                errors.append(field.invalid(here, amount, detail))
     every = limits.keys() | requests.keys()
     if every.isdisjoint(QOS_RESOURCES) and any(map(resource_names.is_huge_pages, every)):
-        yield field.forbidden(path, "HugePages require cpu or memory")
-    if used := resources.get("claims"):
-        yield from _check_claims(used, path.child("claims"), claims)
+        errors.append(field.forbidden(path, "HugePages require cpu or memory"))
+    if used:
+        errors += _check_claims(used, path.child("claims"), claims)
+    return errors
+
+
+def _are_plain(limits: dict[str, str], requests: dict[str, str]) -> bool:
+    """Report whether all resources are compute resources, with amounts that no rule rejects."""
+    for name, amount in limits.items():
+        if name not in resource_names.COMPUTE or parse(amount).nanos < 0:
+            return False
+    for name, amount in requests.items():
+        nanos = parse(amount).nanos
+        if name not in resource_names.COMPUTE or nanos < 0:
+            return False
+        limit = limits.get(name)
+        if limit is not None and nanos > parse(limit).nanos:
+            return False
+    return True
 
 
 def _request_error(name: str, request: str, limit: str | None, path: Path) -> FieldError | None:

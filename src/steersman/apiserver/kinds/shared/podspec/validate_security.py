@@ -215,6 +215,17 @@ def _user_faults(name: str) -> Iterator[str]:
         yield _USER_CHARACTERS
 
 
+def has_host_process(spec: Tree) -> bool:
+    """Report whether a Pod or one of its containers has Windows options, to which the rules of HostProcess apply."""
+    if _host_process(spec) is not None:
+        return True
+    for kind in ("initContainers", "containers", "ephemeralContainers"):
+        for container in spec.get(kind) or ():
+            if container.get("securityContext") and _host_process(container) is not None:
+                return True
+    return False
+
+
 def validate_host_process(spec: Tree, path: Path) -> Iterator[FieldError]:
     """Validate Windows HostProcess containers: all or none, with ``hostNetwork``."""
     pod_wide = _host_process(spec)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.unit.apiserver.kinds.objects import error_texts
 
 from steersman.apimachinery.field import Path
@@ -175,3 +179,23 @@ def test_validate_pod_resources_rejects_windows_pods():
     assert error_texts(validate_pod_resources(spec, P, frozenset(), TEMPLATE_RULES)) == [
         "r: Forbidden: may not be set for a windows pod"
     ]
+
+
+_amounts = st.dictionaries(
+    st.sampled_from(["cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "storage", "example.com/gpu", "a b"]),
+    st.sampled_from(["0", "1", "-1", "500m", "1500m", "1Gi", "1G", "2Mi", "3Mi"]),
+    max_size=3,
+)
+
+
+@given(_amounts, _amounts, st.sampled_from([None, [], [{"name": "c"}]]))
+def test_validate_requirements_of_compute_resources_equals_the_rules_for_any_resource(limits, requests, claims):
+    resources = {"limits": limits, "requests": requests, "claims": claims}
+    by_all_rules = validate_requirements(
+        resources,
+        P,
+        frozenset(),
+        TEMPLATE_RULES,
+        check_name=partial(check_container_resource_name),
+    )
+    assert faults(**resources) == error_texts(by_all_rules)
