@@ -119,6 +119,8 @@ _HTTP_HEADER: Final = _Rule(
 _PERCENT: Final = _Rule(
     "[0-9]+%", "a valid percent string must be a numeric string followed by an ending '%'", "1%", "93%"
 )
+#: Valid names of container ports.
+_PORT_NAME: Final = re.compile("(?=.{1,15}\\Z)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
 _PORT_NAME_CHARACTERS: Final = re.compile("[-a-z0-9]+")
 _LOWERCASE_LETTER: Final = re.compile("[a-z]")
 _PRINTABLE_BUT_EQUALS: Final = re.compile("[ -<>-~]+")
@@ -146,6 +148,8 @@ def is_dns1123_label(value: str) -> bool:
 @text_cache(_CACHED_MAX, length_max=_CACHED_LENGTH_MAX)
 def check_dns1123_label(value: str) -> Faults:
     """Validate a DNS label (RFC 1123): namespaces and most names that become host names."""
+    if is_dns1123_label(value):
+        return ()
     faults = _length(value, LABEL_MAX_BYTES)
     if _DNS1123_LABEL.matches(value):
         return faults
@@ -255,6 +259,8 @@ def check_port_number(port: int) -> Faults:
 
 def check_port_name(value: str) -> Faults:
     """Validate the name of a container port (RFC 6335, section 5.1)."""
+    if _PORT_NAME.fullmatch(value):
+        return ()
     faults = [*_length(value, 15)]
     if not _PORT_NAME_CHARACTERS.fullmatch(value):
         faults.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")

@@ -159,12 +159,7 @@ def _compile(type_: Type) -> Convert:
 def _compile_leaf(kind: ScalarKind) -> Convert:
     if kind in _SCHEMA_OR:
         return _SCHEMA_OR[kind]
-    leaf = LEAVES[kind]
-
-    def convert(value: Any, _: Unknown) -> Any:
-        return leaf(value)
-
-    return convert
+    return LEAVES[kind]
 
 
 def _null_item(type_: Type) -> Convert:

@@ -1,7 +1,8 @@
 """Leaves of objects as Go decodes and encodes them: one function per kind.
 
 Each takes a JSON value (never null) and returns its canonical form. They raise `Mismatch` for a wrong JSON type, and
-`Malformed` with Go's text for a value that its own parser rejects.
+`Malformed` with Go's text for a value that its own parser rejects. The second argument is that of all decoders in
+`steersman.schema.decoding`, of which leaves are one kind.
 """
 
 from __future__ import annotations
@@ -28,31 +29,31 @@ class Malformed(Mismatch):
     """A value's own parser rejects it; the message is Go's."""
 
 
-def _string(value: Any) -> str:
+def _string(value: Any, _: object = None) -> str:
     if type(value) is str:
         return value
     raise Mismatch
 
 
-def _boolean(value: Any) -> bool:
+def _boolean(value: Any, _: object = None) -> bool:
     if type(value) is bool:
         return value
     raise Mismatch
 
 
-def _int32(value: Any) -> int:
+def _int32(value: Any, _: object = None) -> int:
     if type(value) is int and -_INT32_MAX <= value + 1 <= _INT32_MAX + 1:
         return value
     raise Mismatch
 
 
-def _int64(value: Any) -> int:
+def _int64(value: Any, _: object = None) -> int:
     if type(value) is int and -_INT64_MAX <= value + 1 <= _INT64_MAX + 1:
         return value
     raise Mismatch
 
 
-def _number(value: Any) -> float | int:
+def _number(value: Any, _: object = None) -> float | int:
     """Return a whole float64 without a fraction, as Go writes it."""
     if type(value) is int:
         return value
@@ -61,7 +62,7 @@ def _number(value: Any) -> float | int:
     raise Mismatch
 
 
-def _bytes(value: Any) -> str:
+def _bytes(value: Any, _: object = None) -> str:
     if type(value) is list:
         return _bytes_of_numbers(value)
     try:
@@ -79,21 +80,21 @@ def _bytes_of_numbers(value: list[Any]) -> str:
     return base64.b64encode(bytes(value)).decode()
 
 
-def _time(value: Any) -> str | None:
+def _time(value: Any, _: object = None) -> str | None:
     try:
         return normalize_seconds(_string(value))
     except ValueError as error:
         raise Malformed(str(error)) from None
 
 
-def _micro_time(value: Any) -> str | None:
+def _micro_time(value: Any, _: object = None) -> str | None:
     try:
         return normalize_micros(_string(value))
     except ValueError as error:
         raise Malformed(str(error)) from None
 
 
-def _quantity(value: Any) -> str:
+def _quantity(value: Any, _: object = None) -> str:
     # Go parses any JSON text here; the number's exact text is known only if the tree kept it.
     text = value if type(value) is str else getattr(value, "text", None) or repr(value)
     try:
@@ -102,11 +103,11 @@ def _quantity(value: Any) -> str:
         raise Malformed(str(error)) from None
 
 
-def _int_or_string(value: Any) -> int | str:
+def _int_or_string(value: Any, _: object = None) -> int | str:
     return value if type(value) is str else _int32(value)
 
 
-def _any(value: Any) -> Any:
+def _any(value: Any, _: object = None) -> Any:
     return value
 
 
@@ -133,7 +134,7 @@ ZEROS: Final[dict[ScalarKind, Any]] = {
     ScalarKind.SCHEMA_OR_STRINGS: None,
 }
 
-LEAVES: Final[dict[ScalarKind, Callable[[Any], Any]]] = {
+LEAVES: Final[dict[ScalarKind, Callable[..., Any]]] = {
     ScalarKind.STRING: _string,
     ScalarKind.INT32: _int32,
     ScalarKind.INT64: _int64,

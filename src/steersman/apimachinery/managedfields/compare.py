@@ -146,7 +146,7 @@ class _Walk:
             was = old.get(name, _MISSING)
             if was is _MISSING:
                 element, part = shape.step(name)
-                changed[element] = part.everything(value)
+                changed[element] = LEAF_NODE if part.is_leaf else part.everything(value)
             elif was is not value and not equal(was, value):
                 element, part = shape.step(name)
                 self.value(element, was, value, part, changed, removed)

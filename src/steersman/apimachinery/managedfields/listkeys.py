@@ -48,8 +48,10 @@ class ItemKeys:
         name = self._only_key
         if name is not None:
             key = item.get(name)
-            element = self._elements.get(key) if type(key) is str else None
-            return self._list_element(item) if element is None else element
+            if type(key) is not str:
+                return self._list_element(item)
+            element = self._elements.get(key)
+            return self._remember(key, f"{self._prefix}{value_text(key)}}}") if element is None else element
         try:
             element = self._elements.get(self._get(item))
         except (KeyError, TypeError):  # a missing key, or a key that is not a scalar
@@ -73,8 +75,6 @@ class ItemKeys:
         return list(map(self.element_of, charged(items, _UNITS_PER_ITEM)))
 
     def _list_element(self, item: dict[str, Any]) -> str:
-        if self._only_key is not None and (value := item.get(self._only_key)).__class__ is str:
-            return self._remember(value, f"{self._prefix}{value_text(value)}}}")
         keys = {
             key: value
             for key in self._keys

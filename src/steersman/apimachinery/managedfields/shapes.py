@@ -209,8 +209,11 @@ class ListShape(Shape):
     def everything(self, value: Any) -> Node:
         if type(value) is not list or not value:
             return LEAF_NODE
-        node: Node = {SELF: LEAF_NODE}
         keys, shape = self.keys, self.item
+        if len(value) == 1:
+            item = value[0]
+            return {SELF: LEAF_NODE, keys.element_of(item): LEAF_NODE if shape.is_leaf else shape.everything(item)}
+        node: Node = {SELF: LEAF_NODE}
         ordered = keys.in_order(value)
         for item in charged(value if ordered is None else ordered, _UNITS_PER_NAME):
             element = keys.element_of(item)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_HANDLERS: Final = (*_PROBES, "lifecycle")
 _CONTAINER_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 #: Work units of the defaults of a container or volume.
 _UNITS: Final = 4
@@ -112,6 +113,8 @@ def default_container(container: Tree) -> None:
     for variable in container.get("env") or ():
         if (source := variable.get("valueFrom")) is not None:
             _default_env_source(source)
+    if container.keys().isdisjoint(_HANDLERS):
+        return
     for name in _PROBES:
         if (probe := container.get(name)) is not None:
             default_probe(probe)

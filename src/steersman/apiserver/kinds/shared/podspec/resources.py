@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery.quantity import Quantity, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from steersman.apimachinery.trees import Tree
 
 #: Resources of the QoS class, which Pod-level resources may have too (together with huge pages).
@@ -119,33 +117,38 @@ def qos_class(spec: Tree) -> str:
     Ephemeral containers have no resources and do not count.
     """
     own = spec.get("resources")
-    holders = [own] if own is not None else [container.get("resources") for container in _containers(spec)]
-    is_best_effort, is_limited = True, True
-    #: Requests minus limits.
-    differences = dict.fromkeys(QOS_RESOURCES, 0)
-    for resources in holders:
-        requests, limits = (resources.get("requests"), resources.get("limits")) if resources else (None, None)
-        for name in QOS_RESOURCES:
-            requested, limit = _nanos(requests, name), _nanos(limits, name)
+    if own is not None:
+        holders = [own]
+    else:
+        holders = [container.get("resources") for container in spec.get("containers") or ()]
+        if others := spec.get("initContainers"):
+            holders += [container.get("resources") for container in others]
+    is_best_effort = is_limited = is_equal = True
+    for name in QOS_RESOURCES:
+        excess = 0  # of requests over limits
+        for resources in holders:
+            requested = limit = 0
+            if resources:
+                requested, limit = _nanos(resources.get("requests"), name), _nanos(resources.get("limits"), name)
             if requested or limit:
                 is_best_effort = False
             if not limit:
                 is_limited = False
-            differences[name] += requested - limit
+            excess += requested - limit
+        if excess:
+            is_equal = False
     if is_best_effort:
         return "BestEffort"
-    return "Guaranteed" if is_limited and not any(differences.values()) else "Burstable"
-
-
-def _containers(spec: Tree) -> Iterator[Tree]:
-    yield from spec.get("containers") or ()
-    yield from spec.get("initContainers") or ()
+    return "Guaranteed" if is_limited and is_equal else "Burstable"
 
 
 def _nanos(amounts: Tree | None, name: str) -> int:
     """Return a positive amount in billionths, 0 if there is none."""
     amount = amounts.get(name) if amounts else None
-    return 0 if amount is None else max(0, parse(amount).nanos)
+    if amount is None:
+        return 0
+    nanos = parse(amount).nanos
+    return max(0, nanos)
 
 
 def _quantities(container: Tree, key: str) -> dict[str, Quantity]:

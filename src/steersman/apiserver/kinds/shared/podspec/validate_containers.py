@@ -176,8 +176,8 @@ def _validate_common(container: Tree, path: Path, context: ContainerContext, err
     name = container.get("name")
     if not name:
         errors.append(field.required(path.child("name")))
-    elif faults := names.check_dns1123_label(name):
-        errors += check_all(path.child("name"), name, faults)
+    elif not names.is_dns1123_label(name):
+        errors += check_all(path.child("name"), name, names.check_dns1123_label(name))
     if not container.get("image"):
         errors.append(field.required(path.child("image")))
     policy = container.get("terminationMessagePolicy")

@@ -115,11 +115,13 @@ def _are_plain(limits: dict[str, str], requests: dict[str, str]) -> bool:
         if name not in resource_names.COMPUTE or parse(amount).nanos < 0:
             return False
     for name, amount in requests.items():
-        nanos = parse(amount).nanos
-        if name not in resource_names.COMPUTE or nanos < 0:
+        if name not in resource_names.COMPUTE:
             return False
         limit = limits.get(name)
-        if limit is not None and nanos > parse(limit).nanos:
+        if limit == amount:
+            continue
+        nanos = parse(amount).nanos
+        if nanos < 0 or (limit is not None and nanos > parse(limit).nanos):
             return False
     return True
 

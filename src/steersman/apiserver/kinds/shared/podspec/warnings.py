@@ -276,7 +276,7 @@ def fraction_warnings(amounts: Mapping[str, str], name: str, path: Path) -> Iter
 
 def _has_fraction(amounts: Mapping[str, str], name: str) -> bool:
     amount = amounts.get(name)
-    return amount is not None and parse(amount).milli % 1000 != 0
+    return amount is not None and not amount.isdigit() and parse(amount).milli % 1000 != 0
 
 
 def _duplicate_name_warnings(spec: Tree, path: Path) -> Iterator[str]:
