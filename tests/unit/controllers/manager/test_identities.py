@@ -84,7 +84,7 @@ async def test_token_request_is_not_logged_as_an_action(cluster):
     try:
         await AccountTokens(cluster.client, "some-controller").identity()
         assert str(actions) == "nothing"
-        await AccountTokens(cluster.client, "some-controller")._ask()
+        await AccountTokens(cluster.client, "some-controller")._request_token()
         assert str(actions) == "created serviceaccounts/token"  # counted unless it is kept out
     finally:
         ACTIONS.reset(token)
