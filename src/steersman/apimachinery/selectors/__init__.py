@@ -17,6 +17,7 @@ from steersman.apimachinery.selectors.labels import (
     SelectorError,
     from_label_selector,
     requirement,
+    validate_label_requirement,
     validate_label_selector,
 )
 from steersman.apimachinery.selectors.syntax import parse_label_selector
@@ -34,5 +35,6 @@ __all__ = [
     "parse_field_selector",
     "parse_label_selector",
     "requirement",
+    "validate_label_requirement",
     "validate_label_selector",
 ]

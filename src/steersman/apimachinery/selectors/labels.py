@@ -327,23 +327,31 @@ def validate_label_selector(
     errors = validate_labels(tree.get("matchLabels") or {}, path.child("matchLabels"))
     for position, expression in enumerate(tree.get("matchExpressions") or ()):
         here = path.child("matchExpressions").index(position)
-        errors += _validate_expression(expression, here, allow_invalid_values=allow_invalid_values)
+        errors += validate_label_requirement(expression, here, allow_invalid_values=allow_invalid_values)
     return errors
 
 
-def _validate_expression(expression: Mapping[str, Any], path: Path, *, allow_invalid_values: bool) -> list[FieldError]:
+def validate_label_requirement(
+    requirement: Mapping[str, Any],
+    path: Path,
+    *,
+    allow_invalid_values: bool = False,
+    allow_unknown_operator: bool = False,
+) -> list[FieldError]:
+    """Validate a ``LabelSelectorRequirement`` tree. Upstream: ``ValidateLabelSelectorRequirement``."""
     errors: list[FieldError] = []
-    operator = expression.get("operator", "")
-    values = expression.get("values") or []
+    operator = requirement.get("operator", "")
+    values = requirement.get("values") or []
     if operator not in _OBJECT_OPERATORS:
-        errors.append(field.invalid(path.child("operator"), operator, "not a valid selector operator"))
+        if not allow_unknown_operator:
+            errors.append(field.invalid(path.child("operator"), operator, "not a valid selector operator"))
     elif _OBJECT_OPERATORS[operator] in _SET and not values:
         why = "must be specified when `operator` is 'In' or 'NotIn'"
         errors.append(field.required(path.child("values"), why))
     elif _OBJECT_OPERATORS[operator] in _PRESENCE and values:
         why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
         errors.append(field.forbidden(path.child("values"), why))
-    key = expression.get("key", "")
+    key = requirement.get("key", "")
     errors += [field.invalid(path.child("key"), key, fault) for fault in names.check_qualified_name(key)]
     if not allow_invalid_values:
         for position, value in enumerate(values):

@@ -60,8 +60,9 @@ async def test_subject_access_review_reports_the_granting_binding(server):
         (
             {"user": "u", "resourceAttributes": {**PODS, "labelSelector": {"requirements": [{"operator": "In"}]}}},
             [
-                "spec.resourceAttributes.labelSelector.requirements[0].key",
                 "spec.resourceAttributes.labelSelector.requirements[0].values",
+                "spec.resourceAttributes.labelSelector.requirements[0].key",
+                "spec.resourceAttributes.labelSelector.requirements[0].key",
             ],
         ),
         (
@@ -87,9 +88,26 @@ async def test_subject_access_review_reports_the_granting_binding(server):
         (
             {
                 "user": "u",
-                "resourceAttributes": {**PODS, "labelSelector": {"requirements": [{"key": "k", "operator": "Near"}]}},
+                "resourceAttributes": {
+                    **PODS,
+                    "fieldSelector": {"rawSelector": "a=b", "requirements": [{"operator": "In"}]},
+                },
             },
-            ["spec.resourceAttributes.labelSelector.requirements[0].operator"],
+            [
+                "spec.resourceAttributes.fieldSelector.rawSelector",
+                "spec.resourceAttributes.fieldSelector.requirements[0].key",
+                "spec.resourceAttributes.fieldSelector.requirements[0].values",
+            ],
+        ),
+        (
+            {
+                "user": "u",
+                "resourceAttributes": {
+                    **PODS,
+                    "labelSelector": {"requirements": [{"key": "k", "operator": "In", "values": ["-"]}]},
+                },
+            },
+            ["spec.resourceAttributes.labelSelector.requirements[0].values[0]"],
         ),
     ],
 )
@@ -112,6 +130,43 @@ async def test_review_reports_an_unparseable_selector_in_its_status(server, name
     code, review = await ask(server, SAR, {"spec": {"user": "u", "resourceAttributes": attributes}})
     why = f"spec.resourceAttributes.{name} ignored due to parse error"
     assert (code, review["status"]) == (201, {"allowed": False, "evaluationError": why})
+
+
+@pytest.mark.parametrize(
+    ("name", "requirements", "part"),
+    [
+        ("labelSelector", [{"key": "k", "operator": "Near"}], "ignored"),
+        ("labelSelector", [{"key": "k", "operator": "Near"}, {"key": "k", "operator": "Exists"}], "partially ignored"),
+        ("fieldSelector", [{"key": "k", "operator": "Near"}], "ignored"),
+        ("fieldSelector", [{"key": "k", "operator": "Exists"}], "ignored"),
+        (
+            "fieldSelector",
+            [{"key": "k", "operator": "In", "values": ["a", "b"]}, {"key": "k", "operator": "In", "values": ["a"]}],
+            "partially ignored",
+        ),
+    ],
+)
+async def test_review_reports_requirements_that_it_ignores(server, name, requirements, part):
+    attributes = {**PODS, name: {"requirements": requirements}}
+    code, review = await ask(server, SAR, {"spec": {"user": "u", "resourceAttributes": attributes}})
+    why = f"spec.resourceAttributes.{name} {part} due to parse error"
+    assert (code, review["status"]) == (201, {"allowed": False, "evaluationError": why})
+
+
+@pytest.mark.parametrize(
+    ("selector", "is_allowed"),
+    [
+        ({"rawSelector": "spec.nodeName=n"}, True),
+        ({"requirements": [{"key": "spec.nodeName", "operator": "In", "values": ["n"]}]}, True),
+        ({"requirements": [{"key": "spec.nodeName", "operator": "NotIn", "values": ["n"]}]}, False),
+        ({"rawSelector": "spec.nodeName=m"}, False),
+    ],
+)
+async def test_review_of_a_node_regards_its_field_selector(server, selector, is_allowed):
+    attributes = {"verb": "list", "resource": "pods", "fieldSelector": selector}
+    spec = {"user": "system:node:n", "groups": ["system:nodes"], "resourceAttributes": attributes}
+    _, review = await ask(server, SAR, {"spec": spec})
+    assert review["status"]["allowed"] is is_allowed
 
 
 async def test_local_review_is_bound_to_its_namespace(server):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
-from steersman.apimachinery.errors import StatusError, invalid
-from steersman.apimachinery.selectors import SelectorError, parse_field_selector, parse_label_selector
+from steersman.apimachinery.errors import invalid
 from steersman.apiserver.authz.interface import Verdict
+from steersman.apiserver.endpoints.reviews.selectors import evaluation_error, field_requirements, validate_selectors
 from steersman.apiserver.request import RequestInfo, UserInfo
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 #: Upstream's refusals name no kind here.
 _GROUP_KIND: Final = ".authorization.k8s.io"
-_VALUES: Final = "must be specified when `operator` is 'In' or 'NotIn'"
-_NO_VALUES: Final = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 class AccessReviews:
@@ -70,7 +67,7 @@ class AccessReviews:
     def _answer(self, tree: Tree, user: UserInfo) -> None:
         spec = _spec(tree)
         decision = self._authorizer.authorize(user, reviewed_request(spec))
-        tree["status"] = _status(decision, _selector_complaints(spec.get("resourceAttributes") or {}))
+        tree["status"] = _status(decision, evaluation_error(spec.get("resourceAttributes") or {}))
 
 
 def _spec(tree: Tree) -> Tree:
@@ -100,17 +97,18 @@ def reviewed_request(spec: Tree) -> RequestInfo:
         text.get("resource", ""),
         text.get("name", ""),
         text.get("subresource", ""),
+        fields=tuple(field_requirements(resource)),
     )
 
 
-def _status(decision: Decision, complaints: Sequence[str]) -> Tree:
+def _status(decision: Decision, error: str) -> Tree:
     status: Tree = {"allowed": decision.allowed}
     if decision.verdict is Verdict.DENY:
         status["denied"] = True
     if decision.reason:
         status["reason"] = decision.reason
-    if complaints:
-        status["evaluationError"] = complaints[0] if len(complaints) == 1 else f"[{', '.join(complaints)}]"
+    if error:
+        status["evaluationError"] = error
     return status
 
 
@@ -131,11 +129,7 @@ def _spec_errors(spec: Tree) -> list[FieldError]:
     if resource is None and path is None:
         why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         errors.append(field.invalid("spec.resourceAttributes", None, why))
-    for name in ("fieldSelector", "labelSelector"):
-        selector = (resource or {}).get(name)
-        if selector is not None:
-            errors += _selector_errors(selector, f"spec.resourceAttributes.{name}", name)
-    return errors
+    return [*errors, *validate_selectors(resource or {})]
 
 
 def _subject_errors(spec: Tree) -> list[FieldError]:
@@ -154,45 +148,3 @@ def _metadata_errors(tree: Tree, why: str) -> list[FieldError]:
 def _shown(path: Tree) -> Tree:
     """Attributes of a path as upstream's refusals show them."""
     return {"Path": path.get("path") or "", "Verb": path.get("verb") or ""}
-
-
-def _selector_errors(selector: Tree, path: str, name: str) -> list[FieldError]:
-    raw, requirements = selector.get("rawSelector"), selector.get("requirements")
-    if raw and requirements:
-        return [field.invalid(f"{path}.rawSelector", raw, "may not specified at the same time as requirements")]
-    if not raw and not requirements:
-        why = f"when {path} is specified, requirements or rawSelector is required"
-        return [field.required(f"{path}.requirements", why)]
-    errors = []
-    for position, requirement in enumerate(requirements or ()):
-        errors += _requirement_errors(requirement, f"{path}.requirements[{position}]", name)
-    return errors
-
-
-def _requirement_errors(requirement: Tree, path: str, name: str) -> list[FieldError]:
-    errors = []
-    if not requirement.get("key"):
-        errors.append(field.required(f"{path}.key", "must be specified"))
-    operator, values = requirement.get("operator", ""), requirement.get("values")
-    if operator in ("In", "NotIn"):
-        if not values:
-            errors.append(field.required(f"{path}.values", _VALUES))
-    elif operator in _OPERATORS:
-        if values:
-            errors.append(field.forbidden(f"{path}.values", _NO_VALUES))
-    elif name == "labelSelector":  # of field selectors more operators may come to be known
-        errors.append(field.invalid(f"{path}.operator", operator, "not a valid selector operator"))
-    return errors
-
-
-def _selector_complaints(resource: Tree) -> list[str]:
-    """Return the errors of selectors that cannot be parsed and are therefore ignored."""
-    complaints = []
-    for name, parse in (("fieldSelector", parse_field_selector), ("labelSelector", parse_label_selector)):
-        raw = (resource.get(name) or {}).get("rawSelector")
-        if raw:
-            try:
-                parse(raw)
-            except (SelectorError, StatusError):
-                complaints.append(f"spec.resourceAttributes.{name} ignored due to parse error")
-    return complaints
