@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery.errors import conflict, internal_error, invalid, not_found
+from steersman.apimachinery.errors import bad_request, conflict, internal_error, invalid, not_found
 from steersman.apimachinery.field import invalid as invalid_value
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.managedfields.scale import SCALE_VERSION, entries_for_parent, entries_for_scale
@@ -43,6 +43,8 @@ _COLUMNS: Final = (
     AGE_COLUMN,
 )
 _IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+#: Replicas of the Scale that a patch starts from when a custom object has none. Upstream: ``invalidSpecReplicas``.
+_MISSING_REPLICAS: Final = -(2**31)
 _SELECTOR_PARTS: Final = frozenset({"matchLabels", "matchExpressions"})
 
 
@@ -83,12 +85,17 @@ class ScaleScope(RequestScope):
 
     def check_scaled(self, entry: Entry) -> None:
         """Raise upstream's 500 for a custom object without replicas."""
-        paths = self._paths.spec_replicas
-        if self.served.is_custom and _value_at(self.served.tree(entry), paths) is None:
-            raise internal_error(f"the spec replicas field {quote('.' + '.'.join(paths))} does not exist")
+        if self.served.is_custom and _value_at(self.served.tree(entry), self._paths.spec_replicas) is None:
+            raise internal_error(f"the spec replicas field {quote(self._replicas_field)} does not exist")
+
+    @property
+    def _replicas_field(self) -> str:
+        return f".{'.'.join(self._paths.spec_replicas)}"
 
     def to_request_version(self, old: Tree) -> Tree:
         scale = self.scale_of(old)
+        if self.served.is_custom and _value_at(old, self._paths.spec_replicas) is None:
+            scale["spec"]["replicas"] = _MISSING_REPLICAS
         owners = entries_for_scale(old["metadata"].get("managedFields"), self._replicas_paths)
         if owners:
             scale["metadata"]["managedFields"] = owners
@@ -117,11 +124,13 @@ class ScaleScope(RequestScope):
         return self._attributes(ctx, self.scale_of(new), None if old is None else self.scale_of(old), options, name)
 
     def merge_into_object(self, ctx: RequestContext, new: Tree, old: Tree | None) -> Tree:
-        """Return the stored object with the replicas of a Scale. Raises 404, 409, 422."""
+        """Return the stored object with the replicas of a Scale. Raises 400, 404, 409, 422."""
         metadata = new["metadata"]
         if old is None:
             raise not_found(ctx.group_resource, metadata.get("name") or "")
         replicas = (new.get("spec") or {}).get("replicas") or 0
+        if self.served.is_custom and replicas == _MISSING_REPLICAS:
+            raise bad_request(f"the spec replicas field {quote(self._replicas_field)} cannot be empty")
         if not self.served.is_custom:  # custom objects are validated by their schema
             errors = validate_object_meta(metadata, namespaced=True, name_rule=name_is_dns_subdomain)
             if replicas < 0:

@@ -139,6 +139,9 @@ async def test_scale_update_of_a_custom_object_requires_replicas_but_no_resource
     await server.request("POST", SHIRTS, body=shirt())
     answer = await until(server, f"{SHIRTS}/a/scale", 500)
     assert answer.json()["message"] == 'Internal error occurred: the spec replicas field ".spec.size" does not exist'
+    merge_patch = {"content-type": "application/merge-patch+json"}
+    answer = await server.request("PATCH", f"{SHIRTS}/a/scale", body=b"{}", headers=merge_patch)
+    assert (answer.code, answer.json()["message"]) == (400, 'the spec replicas field ".spec.size" cannot be empty')
     expected = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "a"}, "spec": {"replicas": 3}}
     answer = await server.request("PUT", f"{SHIRTS}/a/scale", body=msgspec.json.encode(expected))
     assert (answer.code, answer.json()["spec"]) == (200, {"replicas": 3})
