@@ -32,7 +32,8 @@ def type_embedded(shape: Shape, value: Any) -> None:
         if "metadata" not in embedded:
             continue
         try:
-            embedded["metadata"] = decode(struct(OBJECT_META), embedded["metadata"] or {}).tree
+            metadata = embedded["metadata"]
+            embedded["metadata"] = decode(struct(OBJECT_META), {} if metadata is None else metadata).tree
         except DecodeError as error:
             raise DecodeError(str(field.invalid(place.child("metadata"), embedded["metadata"], str(error)))) from None
 

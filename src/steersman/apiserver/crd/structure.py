@@ -29,7 +29,8 @@ _UNITS_PER_VALUE: Final = 1
 
 def decode(struct: Struct, shape: Shape, tree: Tree) -> tuple[Tree, list[str]]:
     """Return an object for storage, and the paths of unspecified fields. Raises DecodeError."""
-    metadata = decoding.decode(loader.struct(loader.OBJECT_META), tree.get("metadata") or {}).tree
+    metadata = tree.get("metadata")
+    metadata = decoding.decode(loader.struct(loader.OBJECT_META), {} if metadata is None else metadata).tree
     pruned = prune(struct, tree)
     drop_nulls(shape, pruned.tree)
     if "metadata" in tree:

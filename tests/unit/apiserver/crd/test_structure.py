@@ -102,6 +102,10 @@ def test_metadata_is_typed():
     assert (tree, unknown) == ({"metadata": {"name": "a"}}, ["metadata.made"])
     with pytest.raises(DecodeError, match="cannot unmarshal number into Go struct field"):
         structure.decode(struct, Shape(SCHEMA), {"metadata": {"name": 5}})
+    assert structure.decode(struct, Shape(SCHEMA), {"metadata": None})[0] == {"metadata": {}}
+    for metadata in ([], "", 0, False):
+        with pytest.raises(DecodeError, match=r"of type v1\.ObjectMeta"):
+            structure.decode(struct, Shape(SCHEMA), {"metadata": metadata})
 
 
 def test_defaults_replace_nulls_in_lists_and_maps():
