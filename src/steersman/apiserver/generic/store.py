@@ -35,6 +35,7 @@ from steersman.apiserver.generic.writing import (
     prepare_create,
     prepare_update,
     resource_version_of,
+    sent_version,
     time_text,
     validate_create,
     validate_update,
@@ -232,15 +233,16 @@ class ObjectStore:
         return self._put(ctx, key, new, expected=0)
 
     async def _try_insert(self, ctx: RequestContext, key: str, tree: Tree) -> Entry:
-        """Insert of a dry run: the object has no version."""
+        """Insert of a dry run: the object keeps the resourceVersion that was sent. Upstream: ``DryRunnableStorage``."""
         kv = await self._store.get(key)
         if kv is not None:
             raise Conflict(key, kv)
         if self._has_extra_ops:
             await self.strategy.extra_ops_on_create(ctx, tree)
-        return (
-            await in_worker(self.layout.entry_of, key, tree, 0) if ctx.is_large else self.layout.entry_of(key, tree, 0)
-        )
+        version = sent_version(tree["metadata"])
+        if ctx.is_large:
+            return await in_worker(self.layout.entry_of, key, tree, version)
+        return self.layout.entry_of(key, tree, version)
 
     async def replace(self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry) -> Entry:
         """Store a changed object; remove it when nothing holds it any more. Raises ``Conflict``.

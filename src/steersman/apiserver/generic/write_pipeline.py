@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import StatusError, conflict, generate_name_conflict, not_found, plain_error
 from steersman.apiserver.generic.conversion import PendingConversionError
-from steersman.apiserver.generic.writing import resource_version_of, uid_mismatch, wipe_system_fields
+from steersman.apiserver.generic.writing import resource_version_of, sent_version, uid_mismatch, wipe_system_fields
 from steersman.apiserver.workers import LARGE_BYTES, in_worker
 from steersman.storage.store import Conflict
 
@@ -340,11 +340,5 @@ async def _update(write: Write, key: str, entry: Entry | None) -> Entry:
 
 def _refuse_version(metadata: Tree) -> None:
     """Raise 500, as upstream, for a create with a resourceVersion; one that is no number does not count."""
-    if "resourceVersion" not in metadata:
-        return
-    try:
-        version = resource_version_of(metadata)
-    except StatusError:
-        return
-    if version:
+    if sent_version(metadata):
         raise plain_error("resourceVersion should not be set on objects to be created")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery.errors import bad_request, conflict, invalid, plain_error
+from steersman.apimachinery.errors import StatusError, bad_request, conflict, invalid, plain_error
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.managedfields.times import keep_times_of_unchanged
 from steersman.apimachinery.metadata_validation import (
@@ -24,7 +24,6 @@ from steersman.apimachinery.trees import tree_key
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from steersman.apimachinery.errors import StatusError
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.strategy import Strategy, UpdateHooks
@@ -138,6 +137,16 @@ def resource_version_of(metadata: Tree) -> int:
     if len(text) > 20 or int(text) >= _UINT64_END:
         raise plain_error(f"strconv.ParseUint: parsing {quote(text)}: value out of range")
     return int(text)
+
+
+def sent_version(metadata: Tree) -> int:
+    """Return the resourceVersion of an object to be created, 0 without one or if it is not a number."""
+    if "resourceVersion" not in metadata:
+        return 0
+    try:
+        return resource_version_of(metadata)
+    except StatusError:
+        return 0
 
 
 def prepare_create(strategy: Strategy, ctx: RequestContext, tree: Tree) -> None:
