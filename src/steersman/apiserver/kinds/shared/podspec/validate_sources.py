@@ -84,10 +84,14 @@ def check_mode(mode: int | None, path: Path) -> Iterator[FieldError]:
 def check_key_paths(items: Sequence[Tree] | None, path: Path) -> Iterator[FieldError]:
     """Validate the items of a Secret or ConfigMap volume: keys and paths."""
     for position, item in enumerate(items or ()):
-        here = path.index(position)
-        yield from _required(item, here, "key", "path")
-        yield from check_file_path(item.get("path") or "", here.child("path"))
-        yield from check_mode(item.get("mode"), here.child("mode"))
+        yield from check_key_path(item, path.index(position))
+
+
+def check_key_path(item: Tree, path: Path) -> Iterator[FieldError]:
+    """Validate an item of a Secret or ConfigMap volume."""
+    yield from _required(item, path, "key", "path")
+    yield from check_file_path(item.get("path") or "", path.child("path"))
+    yield from check_mode(item.get("mode"), path.child("mode"))
 
 
 def _required(source: Tree, path: Path, *names_: str) -> Iterator[FieldError]:

@@ -200,8 +200,8 @@ def _validate_projections(projected: Tree, path: Path, rules: PodRules) -> Itera
             if (source := part.get(name)) is not None:
                 if not source.get("name"):
                     yield field.required(here.child(name, "name"))
-                yield from sources.check_key_paths(source.get("items"), here.child(name, "items"))
-                for item in source.get("items") or ():
+                for number, item in enumerate(source.get("items") or ()):
+                    yield from sources.check_key_path(item, here.child(name, "items").index(number))
                     if item.get("path"):
                         yield from claim(item["path"], source.get("name") or "")
         for item in (part.get("downwardAPI") or {}).get("items") or ():

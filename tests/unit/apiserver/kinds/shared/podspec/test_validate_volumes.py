@@ -98,6 +98,15 @@ def test_validate_volumes_rejects_conflicting_paths_in_projection():
     ]
 
 
+def test_validate_volumes_reports_conflicting_paths_in_projection_between_items():
+    items = [{"key": "k", "path": "p"}, {"key": "k", "path": "p"}, {"path": "q"}]
+    faults = projected({"secret": {"name": "s", "items": items}})
+    assert [fault.partition(": ")[0] for fault in faults] == [
+        "v[0].projected",
+        "v[0].projected.sources[0].secret.items[2].key",
+    ]
+
+
 @pytest.mark.parametrize(
     ("source", "fault"),
     [
