@@ -27,6 +27,7 @@ class ResourceClaimTemplateStrategy(Strategy):
 
     group_resource = "resourceclaimtemplates.resource.k8s.io"
     returns_deleted_object = True
+    metadata_checks_on_update = (1, 1)
     is_metered = True
     columns = (columns.NAME_COLUMN, columns.AGE_COLUMN)
 
@@ -42,9 +43,11 @@ class ResourceClaimTemplateStrategy(Strategy):
         return [*check_requests(spec, ctx.namespace, self._labels_of), *validate_template(obj)]
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(
-            check_unchanged(obj.get("spec"), old.get("spec"), Path("spec"), go_type="ResourceClaimTemplateSpec")
-        )
+        path = Path("spec")
+        changes = list(check_unchanged(obj.get("spec"), old.get("spec"), path, go_type="ResourceClaimTemplateSpec"))
+        # as upstream, a new template is validated twice and its errors are reported twice
+        errors = list(validate_template(obj)) if changes else []
+        return [*errors, *changes, *errors]
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [columns.name_of(obj), columns.age(obj, now)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
-from steersman.apimachinery.metadata_validation import validate_labels
+from steersman.apimachinery.metadata_validation import validate_annotations, validate_labels
 from steersman.apimachinery.trees import tree_key
 from steersman.apiserver.kinds.shared.go_form import go_form
 
@@ -18,6 +18,22 @@ if TYPE_CHECKING:
 PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 IS_NEGATIVE: Final = "must be greater than or equal to 0"
 FIELD_IS_IMMUTABLE: Final = "field is immutable"
+#: Metadata that the objects created from a template may not have, in the order of Go's struct.
+_NOT_IN_TEMPLATES: Final = (
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
 
 
 def check_all(path: Path, value: Any, faults: Iterable[str]) -> Iterator[FieldError]:
@@ -116,3 +132,17 @@ def validate_label_requirement(
     if not allow_invalid_values:
         for position, value in enumerate(values):
             yield from check_all(path.child("values").index(position), value, names.check_label_value(value))
+
+
+def validate_template_object_meta(metadata: Tree, path: Path) -> Iterator[FieldError]:
+    """Validate the metadata of a template of claims, which may have labels and annotations only.
+
+    Upstream: ``ValidateTemplateObjectMeta``.
+    """
+    yield from validate_annotations(metadata.get("annotations") or {}, path.child("annotations"))
+    yield from validate_labels(metadata.get("labels") or {}, path.child("labels"))
+    for name in _NOT_IN_TEMPLATES:
+        value = metadata.get(name)
+        if value or (name == "deletionGracePeriodSeconds" and value is not None):
+            # upstream derives the path from the name of the Go field
+            yield field.forbidden(path.child("uID" if name == "uid" else name), "cannot be set")

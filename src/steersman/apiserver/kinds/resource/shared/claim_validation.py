@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
-from steersman.apimachinery.metadata_validation import validate_annotations, validate_labels
 from steersman.apiserver.kinds.resource.shared.cel_selectors import check_selector
 from steersman.apiserver.kinds.resource.shared.device_rules import (
     EFFECTS,
@@ -16,7 +15,12 @@ from steersman.apiserver.kinds.resource.shared.device_rules import (
     check_set,
 )
 from steersman.apiserver.kinds.shared.podspec.resource_names import is_extended
-from steersman.apiserver.kinds.shared.validation import check_all, validate_dns_subdomain, validate_qualified_name
+from steersman.apiserver.kinds.shared.validation import (
+    check_all,
+    validate_dns_subdomain,
+    validate_qualified_name,
+    validate_template_object_meta,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,9 +89,7 @@ def validate_claim_spec(spec: Tree, path: Path = _SPEC) -> Iterator[FieldError]:
 def validate_template(obj: Tree) -> Iterator[FieldError]:
     """Validate a ResourceClaimTemplate: metadata and spec of its claims."""
     template = obj.get("spec") or {}
-    metadata, path = template.get("metadata") or {}, _SPEC.child("metadata")
-    yield from validate_annotations(metadata.get("annotations") or {}, path.child("annotations"))
-    yield from validate_labels(metadata.get("labels") or {}, path.child("labels"))
+    yield from validate_template_object_meta(template.get("metadata") or {}, _SPEC.child("metadata"))
     yield from validate_claim_spec(template.get("spec") or {}, _SPEC.child("spec"))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
-from steersman.apimachinery.metadata_validation import validate_annotations, validate_labels
 from steersman.apimachinery.quantity import Quantity, parse
 from steersman.apiserver.kinds.shared.podspec import validate_sources as sources
 from steersman.apiserver.kinds.shared.podspec.validate_claims import validate_claim_spec
@@ -14,7 +13,7 @@ from steersman.apiserver.kinds.shared.podspec.validate_env import (
     check_object_field,
     check_resource_field,
 )
-from steersman.apiserver.kinds.shared.validation import validate_dns_label
+from steersman.apiserver.kinds.shared.validation import validate_dns_label, validate_template_object_meta
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -147,12 +146,7 @@ def _validate_special(name: str, source: Tree, path: Path, rules: PodRules) -> I
 
 def validate_claim_template(template: Tree, path: Path) -> Iterator[FieldError]:
     """Validate the claim template of an ephemeral volume; its metadata may have labels and annotations only."""
-    metadata = template.get("metadata") or {}
-    yield from validate_annotations(metadata.get("annotations") or {}, path.child("metadata", "annotations"))
-    yield from validate_labels(metadata.get("labels") or {}, path.child("metadata", "labels"))
-    for name in metadata:
-        if name not in ("annotations", "labels"):
-            yield field.forbidden(path.child("metadata", name), "cannot be set")
+    yield from validate_template_object_meta(template.get("metadata") or {}, path.child("metadata"))
     yield from validate_claim_spec(template.get("spec") or {}, path.child("spec"))
 
 

@@ -23,6 +23,13 @@ def test_validate_update_rejects_change_of_spec():
     assert fault.endswith(": field is immutable")
 
 
+def test_validate_update_reports_errors_of_a_new_spec_before_and_after_the_change():
+    bad = edited(CLAIM, {"spec.devices.requests.0.name": "A_"})
+    faults = texts(STRATEGY.validate_update(CONTEXT, bad, CLAIM))
+    where = "spec.devices.requests[0].name"
+    assert [fault.partition(":")[0] for fault in faults] == [where, "spec", where]
+
+
 def test_prepare_for_create_empties_status():
     new = edited(CLAIM, {"status.allocation": {}})
     STRATEGY.prepare_for_create(CONTEXT, new)

@@ -109,6 +109,15 @@ def test_validate_template_checks_labels():
     assert fault.startswith('spec.metadata.labels: Invalid value: "not valid": ')
 
 
+def test_validate_template_rejects_metadata_but_labels_and_annotations():
+    metadata = {"annotations": {"a": "b"}, "finalizers": ["a/b"], "uid": "u", "name": "x", "creationTimestamp": None}
+    assert texts(validate_template(named(spec={"metadata": metadata, "spec": VALID}))) == [
+        "spec.metadata.name: Forbidden: cannot be set",
+        "spec.metadata.uID: Forbidden: cannot be set",
+        "spec.metadata.finalizers: Forbidden: cannot be set",
+    ]
+
+
 @pytest.mark.parametrize(("name", "count"), [("example.com/gpu", 0), ("cpu", 1), ("kubernetes.io/gpu", 1)])
 def test_validate_class_accepts_extended_resource_name(name, count):
     assert len(texts(validate_class(named(spec={"extendedResourceName": name})))) == count
