@@ -232,11 +232,6 @@ def encode(tree: Any) -> bytes:
         return json.dumps(tree, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
 
 
-def encode_pretty(tree: Any) -> bytes:
-    """Encode a tree as JSON indented by two spaces."""
-    return msgspec.json.format(encode(tree), indent=2)
-
-
 def prettify(raw: bytes) -> bytes:
     """Indent JSON text."""
     return msgspec.json.format(raw, indent=2)

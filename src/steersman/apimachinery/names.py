@@ -105,14 +105,6 @@ _CONFIG_KEY: Final = _Rule(
     "KEY_NAME",
     "key-name",
 )
-_ENV_VAR_NAME: Final = _Rule(
-    "[-._a-zA-Z][-._a-zA-Z0-9]*",
-    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not "
-    "start with a digit",
-    "my.env-name",
-    "MY_ENV.NAME",
-    "MyEnvName1",
-)
 _HTTP_HEADER: Final = _Rule(
     "[-A-Za-z0-9]+", "a valid HTTP header must consist of alphanumeric characters or '-'", "X-Header-Name"
 )
@@ -223,11 +215,6 @@ def _directory_faults(value: str) -> Faults:
     return ("must not start with '..'",) if value.startswith("..") else ()
 
 
-def check_env_var_name(value: str) -> Faults:
-    """Validate the name of an environment variable by the strict rule."""
-    return _ENV_VAR_NAME(value) + _directory_faults(value)
-
-
 def check_relaxed_env_var_name(value: str) -> Faults:
     """Validate the name of an environment variable by the present rule: printable ASCII except ``=``."""
     if not value:
@@ -304,7 +291,6 @@ def _with_prefix(check: Callable[[str], Faults]) -> NameRule:
 
 name_is_dns_subdomain: Final = _with_prefix(check_dns1123_subdomain)
 name_is_dns_label: Final = _with_prefix(check_dns1123_label)
-name_is_dns1035_label: Final = _with_prefix(check_dns1035_label)
 
 
 def name_is_path_segment(name: str, /, *, prefix: bool = False) -> Faults:

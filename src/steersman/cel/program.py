@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 _UNITS_PER_COMPILED_CHARACTER: Final = 20
 #: Cost limit of one evaluation (``celconfig.PerCallLimit``).
 PER_CALL_LIMIT: Final = 1_000_000
-#: Cost budget of all expressions of one object or policy (``RuntimeCELCostBudget``).
-RUNTIME_BUDGET: Final = 10_000_000
 
 
 class Program:

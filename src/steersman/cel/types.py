@@ -115,7 +115,6 @@ def object_type(name: str, fields: Mapping[str, Type], keys: Mapping[str, str] |
 
 LIST_DYN: Final = list_of(DYN)
 MAP_DYN: Final = map_of(DYN, DYN)
-MAP_STRING_DYN: Final = map_of(STRING, DYN)
 
 
 def sized(type_: Type, max_size: int | None, *, min_json_size: int = 0) -> Type:

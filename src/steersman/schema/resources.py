@@ -82,10 +82,6 @@ class Group(msgspec.Struct, frozen=True):
     priority: int
     versions: tuple[GroupVersion, ...]
 
-    @property
-    def preferred_version(self) -> str:
-        return self.versions[0].name
-
 
 class _File(msgspec.Struct, frozen=True):
     groups: tuple[Group, ...]

@@ -11,8 +11,8 @@ from steersman.apimachinery.codec import (
     decode_json_exactly,
     duplicate_field_messages,
     encode,
-    encode_pretty,
     may_hide_keys,
+    prettify,
 )
 from steersman.apimachinery.gotext import to_json, to_value_text
 
@@ -28,7 +28,7 @@ def run(data: bytes) -> None:
         return
     again = decode_json(encode(tree))
     assert _same(again, tree), (again, tree)
-    assert _same(decode_json(encode_pretty(tree)), tree)
+    assert _same(decode_json(prettify(encode(tree))), tree)
     assert decode_json_exactly(data) == tree
     assert _same(json.loads(to_json(tree)), tree)
     to_value_text(tree)

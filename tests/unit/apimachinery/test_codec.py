@@ -133,8 +133,8 @@ def test_encode_keeps_the_order_of_keys() -> None:
     assert codec.encode({"b": 1, "a": [True, None, "é"]}) == '{"b":1,"a":[true,null,"é"]}'.encode()
 
 
-def test_encode_pretty_indents_by_two_spaces() -> None:
-    assert codec.encode_pretty({"a": {}, "b": [1]}) == b'{\n  "a": {},\n  "b": [\n    1\n  ]\n}'
+def test_prettify_indents_by_two_spaces() -> None:
+    assert codec.prettify(codec.encode({"a": {}, "b": [1]})) == b'{\n  "a": {},\n  "b": [\n    1\n  ]\n}'
     assert codec.prettify(b'{"a":{}}') == b'{\n  "a": {}\n}'
 
 

@@ -170,11 +170,6 @@ def test_check_c_identifier_of_each_rule(name: str, right: bool) -> None:
     assert (names.check_c_identifier(name) == ()) is right
 
 
-@pytest.mark.parametrize(("name", "right"), [("my.env-NAME_1", True), ("1a", False), ("..", False), ("a=b", False)])
-def test_check_env_var_name_of_each_rule(name: str, right: bool) -> None:
-    assert (names.check_env_var_name(name) == ()) is right
-
-
 @pytest.mark.parametrize(
     ("name", "faults"),
     [

@@ -59,7 +59,7 @@ def test_groups_are_in_discovery_order():
 
 
 def test_preferred_version_has_the_highest_priority():
-    preferred = {group.name: group.preferred_version for group in table().groups}
+    preferred = {group.name: group.versions[0].name for group in table().groups}
     assert preferred["autoscaling"] == "v2"
     assert preferred["coordination.k8s.io"] == "v1"
 

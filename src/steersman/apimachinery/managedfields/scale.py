@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 SCALE_VERSION: Final = "autoscaling/v1"
 _REPLICAS: Final[Path] = ("f:spec", "f:replicas")
 
-#: Version of the parent → path of its replicas (field names); empty if it has none.
-ReplicasPaths = "Mapping[str, Path]"
-
 
 def entries_for_scale(parent: list[dict[str, Any]] | None, replicas_paths: Mapping[str, Path]) -> list[dict[str, Any]]:
     """Return the managedFields of a Scale: the owners of the parent's replicas."""

@@ -57,10 +57,6 @@ class PolicyRule(msgspec.Struct, frozen=True, rename=_FIELD_NAMES, gc=False):
                 return True
         return False
 
-    def allows_name(self, name: str) -> bool:
-        """Report whether the rule allows an object name; the empty name matches any."""
-        return not self.resource_names or (bool(name) and name in self.resource_names)
-
     def __str__(self) -> str:
         """Format for messages: non-empty fields with Go's names. Upstream: ``CompactString``."""
         parts = (

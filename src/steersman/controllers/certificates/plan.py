@@ -59,10 +59,6 @@ class RecognizedRequest:
     message: str
 
 
-class NotForSigner(ValueError):  # noqa: N818 — named by the condition
-    """The request violates a rule of its signer; the text names it."""
-
-
 def kubelet_client_fault(requested: RequestAttributes, usages: Collection[str]) -> str:
     """Return why this is no valid kubelet client certificate; empty if it is."""
     if list(requested.organizations) != [_NODES]:

@@ -87,11 +87,6 @@ class MetricPages:
         expressions = Expressions(dice=dice, usage=self._usage, cumulative=self._cumulative)
         self._pages = [_page(document, expressions) for document in documents]
 
-    @property
-    def has_pages(self) -> bool:
-        """True if there is a page to serve."""
-        return bool(self._pages)
-
     def node_of(self, path: str) -> str | None:
         """Return the node of a path; None if no page matches."""
         for pattern, _ in self._pages:

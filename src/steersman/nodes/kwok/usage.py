@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     Value = Callable[..., float]
 
 RESOURCE_USAGE: Final = "ResourceUsage"
-CLUSTER_RESOURCE_USAGE: Final = "ClusterResourceUsage"
 
 
 class UsageValue(Part):

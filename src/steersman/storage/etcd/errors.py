@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 COMPACTED: Final = "etcdserver: mvcc: required revision has been compacted"
 FUTURE_REVISION: Final = "etcdserver: mvcc: required revision is a future revision"
-NO_SPACE: Final = "etcdserver: mvcc: database space exceeded"
 TOO_LARGE: Final = "etcdserver: request is too large"
 LEASE_NOT_FOUND: Final = "etcdserver: requested lease not found"
 LEASE_EXISTS: Final = "etcdserver: lease already exists"

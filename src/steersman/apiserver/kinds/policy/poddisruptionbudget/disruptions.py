@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 CAUSE: Final = "DisruptionBudget"
 DISRUPTION_ALLOWED: Final = "DisruptionAllowed"
-SUFFICIENT_PODS: Final = "SufficientPods"
 INSUFFICIENT_PODS: Final = "InsufficientPods"
 SYNC_FAILED: Final = "SyncFailed"
 #: Maximum number of ``disruptedPods`` that the controller has not processed. Upstream: ``MaxDisruptedPodSize``.
