@@ -273,6 +273,7 @@ class RequestContext:
         "dry_run",
         "field_manager",
         "group_resource",
+        "is_first_of_spec",
         "is_large",
         "namespace",
         "now",
@@ -326,6 +327,8 @@ class RequestContext:
         #: Resource of the path as messages name it: ``pods``, ``deployments.apps``.
         self.group_resource = group_resource
         self._spec_cache = spec_cache
+        #: No earlier body of a new object had this one's spec, so nothing is looked up or cached for the spec.
+        self.is_first_of_spec = False
         #: Facts about the spec of a new Pod, set by its preparation; no later step changes the spec.
         self.spec_facts: SpecFacts | None = None
         #: Target of ``annotate``; None if the request is not audited.
@@ -358,8 +361,9 @@ class RequestContext:
         )
 
     def facts_for(self, spec: dict[str, Any]) -> SpecFacts:
-        """Return the facts about specs equal to ``spec``; new facts if the server has no cache for the request."""
-        return new_facts(spec) if self._spec_cache is None else self._spec_cache.facts_for(spec)
+        """Return the facts about specs equal to ``spec``: new facts without a cache, and for the first object of a spec."""
+        cache = self._spec_cache
+        return new_facts(spec) if cache is None or self.is_first_of_spec else cache.facts_for(spec)
 
     def facts_of_new(self, spec: dict[str, Any]) -> SpecFacts:
         """Return ``spec_facts`` if set, else as ``facts_for``."""

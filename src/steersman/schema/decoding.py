@@ -83,8 +83,9 @@ def _compile_struct(struct: Struct) -> Convert:
             raise Mismatch
         if not table:
             fill()
+        fields: Tree = tree  # typed, as compiled code then reads it directly
         out: Tree = {}
-        for name, value in tree.items():
+        for name, value in fields.items():
             entry = get(name)
             if entry is None:
                 if preserve:

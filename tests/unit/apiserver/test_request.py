@@ -122,6 +122,16 @@ def test_facts_for_uses_cache_in_changed_context():
     assert ctx.facts_of_new(spec) is ctx.spec_facts
 
 
+def test_facts_for_returns_new_facts_for_first_object_of_a_spec():
+    cache, spec = SpecFactsCache(), {"containers": []}
+    cache.facts_for(spec)
+    ctx = RequestContext(UserInfo("a"), datetime(2026, 1, 1, tzinfo=UTC), spec_cache=cache)
+    ctx.is_first_of_spec = True
+    facts = ctx.facts_for(spec)
+    assert ctx.facts_for(spec) is not facts
+    assert cache.facts_for(spec) is not facts
+
+
 def test_facts_for_returns_new_facts_without_cache():
     ctx = RequestContext(UserInfo("a"), datetime(2026, 1, 1, tzinfo=UTC))
     assert ctx.facts_for({}) is not ctx.facts_for({})

@@ -86,7 +86,8 @@ class ObjectShape(Shape):
                 element, shape = self.step(name)
                 node[element] = LEAF_NODE if shape.is_leaf else shape.everything(value[name])
             return node
-        names = tuple(value)
+        fields: dict[str, Any] = value
+        names = tuple(fields)
         form = self._forms.get(names)
         if form is None:
             form = self._new_form(names)
@@ -94,7 +95,7 @@ class ObjectShape(Shape):
             return form.node
         node = form.node.copy()
         for name, element, shape in form.parts:
-            node[element] = shape.everything(value[name])
+            node[element] = shape.everything(fields[name])
         return node
 
     def _new_form(self, names: tuple[str, ...]) -> _Form:

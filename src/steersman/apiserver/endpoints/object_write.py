@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ObjectWrite(Write):
     """Write of an object that a client sent."""
 
-    __slots__ = ("cached_spec", "is_first_of_spec", "options", "request", "scope")
+    __slots__ = ("cached_spec", "options", "request", "scope")
 
     def __init__(
         self,
@@ -39,14 +39,12 @@ class ObjectWrite(Write):
         self.options: Final = options
         #: Stands for the spec of ``new`` if another body had the same; see ``create_bodies``.
         self.cached_spec: CachedSpec | None = None
-        #: No earlier body had the spec of ``new``, so nothing is cached for it.
-        self.is_first_of_spec = False
 
     def default(self) -> None:
         self.scope.default(self.new)
 
     def manage_fields(self) -> None:
-        self.scope.manage_fields(self.ctx, self.new, self.old, self.cached_spec, is_first_of_spec=self.is_first_of_spec)
+        self.scope.manage_fields(self.ctx, self.new, self.old, self.cached_spec)
 
     def convert(self) -> None:
         self.new = self.scope.to_storage_version(self.new)

@@ -193,13 +193,10 @@ class RequestScope:
         tree: Tree,
         old: Tree | None,
         cached_spec: CachedSpec | None = None,
-        *,
-        is_first_of_spec: bool = False,
     ) -> None:
         """Update ``managedFields`` after a write of ``tree``, in the version of the request, over ``old``.
 
-        ``cached_spec`` stands for the spec of a new object, with its defaults and unchanged since; ``is_first_of_spec``:
-        no earlier object had the spec.
+        ``cached_spec`` stands for the spec of a new object, with its defaults and unchanged since.
         """
         if self.struct is None:
             return
@@ -216,7 +213,7 @@ class RequestScope:
                 api_version=self.api_version,
                 time=time_text(ctx.now),
                 cached_spec=cached_spec,
-                is_first_of_spec=is_first_of_spec,
+                is_first_of_spec=ctx.is_first_of_spec,
             )
             return
         own_update(

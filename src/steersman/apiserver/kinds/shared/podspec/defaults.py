@@ -96,6 +96,8 @@ def sync_service_account(spec: Tree) -> None:
 
 def default_container(container: Tree) -> None:
     """Default a container, init container or ephemeral container."""
+    port: Tree  # typed, as compiled code then reads it directly
+    variable: Tree
     if not container.get("imagePullPolicy"):
         container["imagePullPolicy"] = default_pull_policy(container.get("image") or "")
     if not container.get("terminationMessagePath"):

@@ -118,7 +118,7 @@ def qos_class(spec: Tree) -> str:
     """
     own = spec.get("resources")
     if own is not None:
-        holders = [own]
+        holders: list[Tree | None] = [own]
     else:
         holders = [container.get("resources") for container in spec.get("containers") or ()]
         if others := spec.get("initContainers"):

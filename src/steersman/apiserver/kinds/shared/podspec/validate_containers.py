@@ -234,6 +234,7 @@ def _in_port(path: Path, position: int, name: str) -> Path:
 def _check_host_ports(containers: Sequence[Tree], path: Path, errors: list[FieldError]) -> None:
     """Reject duplicate host ports (same address and protocol)."""
     seen: set[str] = set()
+    port: Tree  # typed, as compiled code then reads it directly
     for position, container in enumerate(charged(containers, _UNITS_PER_PORT)):
         for number, port in enumerate(charged(container.get("ports") or (), _UNITS_PER_PORT)):
             host_port = port.get("hostPort")

@@ -128,6 +128,10 @@ def _may_warn(spec: Tree) -> bool:
         return True
     ports: set[Any] = set()
     count = 0
+    container: Tree  # typed, as compiled code then reads it directly
+    port: Tree
+    variables: list[Tree] | None
+    resources: Tree | None
     for kind in _KINDS:
         for container in charged(spec.get(kind) or (), _UNITS_PER_CONTAINER):
             if (resources := container.get("resources")) and _has_fractions(resources):
