@@ -152,6 +152,16 @@ def test_plan_slices_reuses_the_empty_slice():
     assert emptied.update[0].endpoints == []
 
 
+def test_plan_slices_reuses_only_the_name_of_a_slice():
+    (empty,) = stored(planned(service(), []).changes)
+    noted = msgspec.structs.replace(
+        empty, metadata=msgspec.structs.replace(empty.metadata, annotations={"by": "a user"}, resourceVersion="7")
+    )
+    (filled,) = planned(service(), [pod()], [noted]).changes.update
+    assert (name_of(filled), filled.metadata.resourceVersion) == (name_of(empty), "7")
+    assert annotations_of(filled) == {}
+
+
 @pytest.mark.parametrize(
     ("obj", "publishes", "expected"),
     [

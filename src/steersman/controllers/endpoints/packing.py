@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from steersman.client.objects import labels_of
+from steersman.client.objects import labels_of, name_of, resource_version_of
 from steersman.runtime.structs import replaced, with_metadata
 
 if TYPE_CHECKING:
@@ -110,16 +110,17 @@ def _with(slice_: EndpointSlice, endpoints: list[Endpoint], labels: dict[str, st
 
 
 def recycle(changes: Changes, *, owner_uid: str) -> Changes:
-    """Reuse slices to delete for slices to create, if owner and address family match."""
+    """Reuse slices to delete for slices to create, if owner and address family match.
+
+    A reused slice keeps its name only; its metadata is that of the slice to create.
+    """
     create, delete, update = list(changes.create), [], list(changes.update)
     for old in changes.delete:
         place = next((i for i, new in enumerate(create) if new.addressType == old.addressType), None)
         if place is None or not is_owned(old, owner_uid):
             delete.append(old)
             continue
-        new = create.pop(place)
-        metadata = {"labels": labels_of(new), "ownerReferences": new.metadata.ownerReferences if new.metadata else None}
-        update.append(with_metadata(replaced(old, endpoints=new.endpoints, ports=new.ports), **metadata))
+        update.append(with_metadata(create.pop(place), name=name_of(old), resourceVersion=resource_version_of(old)))
     return Changes(create, update, delete)
 
 
