@@ -259,6 +259,8 @@ def sizes(existing, numbers, most):
         ({"a": range(8), "b": range(10, 15)}, [*range(7), *range(10, 15), 20, 21, 22, 23], ({"a": 10, "b": 6}, [], [])),
         ({"a": range(8), "b": range(10, 15)}, range(8), ({}, [], ["b"])),
         ({"a": range(10)}, range(11), ({}, [1], [])),
+        ({"a": range(8)}, range(11), ({"a": 10}, [1], [])),
+        ({"a": range(8), "b": range(10, 15)}, [*range(8), *range(10, 15), *range(20, 30)], ({"a": 10}, [8], [])),
     ],
 )
 def test_pack_changes_few_slices(existing, target, expected):

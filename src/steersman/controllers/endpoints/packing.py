@@ -60,7 +60,11 @@ def pack(
     """Pack endpoints into slices with the same ports.
 
     Existing endpoints stay in their slice; new ones go into slices that change anyway, the fullest first; then, if the
-    rest fits into one slice, into the one it fills best; else into new slices from ``make``.
+    rest fits into one slice, into the one it fills best; else they fill up the fullest slice, and the others go into
+    new slices from ``make``.
+
+    Upstream puts all of a rest that fits nowhere into new slices. Here the slices do not depend on how many reconciles
+    added the endpoints, as the cache of pods may be behind that of Services.
     """
     rest: dict[Identity, Endpoint] = {identity_of(endpoint): endpoint for endpoint in desired}
     changed: list[EndpointSlice] = []
@@ -95,14 +99,39 @@ def _place_rest(
     make: Callable[[list[Endpoint]], EndpointSlice],
     max_endpoints: int,
 ) -> None:
+    if left and not any(_room(slice_, max_endpoints) >= len(left) for slice_ in unchanged):
+        left = _fill_fullest(changes, left, unchanged, labels=labels, max_endpoints=max_endpoints)
     while left:
-        room = [slice_ for slice_ in unchanged if len(endpoints_of(slice_)) + len(left) <= max_endpoints]
+        room = [slice_ for slice_ in unchanged if _room(slice_, max_endpoints) >= len(left)]
         if room:
             fullest = max(room, key=lambda slice_: len(endpoints_of(slice_)))
             changes.update.append(_with(fullest, endpoints_of(fullest) + left, labels))
             return
         changes.create.append(make(left[:max_endpoints]))
         left = left[max_endpoints:]
+
+
+def _fill_fullest(
+    changes: Changes,
+    left: list[Endpoint],
+    unchanged: list[EndpointSlice],
+    *,
+    labels: dict[str, str],
+    max_endpoints: int,
+) -> list[Endpoint]:
+    """Fill up the fullest slice with room; return the endpoints that are left."""
+    with_room = [slice_ for slice_ in unchanged if _room(slice_, max_endpoints) > 0]
+    if not with_room:
+        return left
+    fullest = max(with_room, key=lambda slice_: len(endpoints_of(slice_)))
+    unchanged.remove(fullest)
+    room = _room(fullest, max_endpoints)
+    changes.update.append(_with(fullest, endpoints_of(fullest) + left[:room], labels))
+    return left[room:]
+
+
+def _room(slice_: EndpointSlice, max_endpoints: int) -> int:
+    return max_endpoints - len(endpoints_of(slice_))
 
 
 def _with(slice_: EndpointSlice, endpoints: list[Endpoint], labels: dict[str, str]) -> EndpointSlice:
