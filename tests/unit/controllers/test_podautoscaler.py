@@ -131,6 +131,11 @@ def test_replicas_by_average():
     assert result == Outcome(6, 2000)
 
 
+def test_replicas_by_average_at_the_target_count_pods_without_metrics_as_idle():
+    assert by_average(3, 1000, PODS, measured(a=1000, b=1000), tolerance=WITHIN, timing=TIMING) == Outcome(2, 1000)
+    assert by_average(3, 1000, PODS, measured(a=999, b=999), tolerance=WITHIN, timing=TIMING) == Outcome(3, 999)
+
+
 def test_replicas_by_one_value():
     assert by_value(3, 2000, 1000, PODS, tolerance=WITHIN) == Outcome(6, 2000)
     assert by_value(3, 1050, 1000, [], tolerance=WITHIN) == Outcome(3, 1050)

@@ -184,7 +184,10 @@ def by_average(
         return average / milli, average, None
 
     fallback = {name_of(pod): milli for pod in pods}
-    return _by_pods(current, pods, measured, resource, rate=rate, fallback=fallback, tolerance=tolerance, timing=timing)
+    return _by_pods(
+        current, pods, measured, resource,
+        rate=rate, fallback=fallback, fills_at_target=True, tolerance=tolerance, timing=timing,
+    )  # fmt: skip
 
 
 def _by_pods(
@@ -195,10 +198,15 @@ def _by_pods(
     *,
     rate: Any,
     fallback: Mapping[str, int],
+    fills_at_target: bool = False,
     tolerance: Tolerance,
     timing: Timing,
 ) -> Outcome:
-    """Return the replicas from pod values; pods without metrics never enlarge the change."""
+    """Return the replicas from pod values; pods without metrics never enlarge the change.
+
+    ``fills_at_target``: also at a ratio of exactly 1 pods without metrics count as 0, as in upstream's
+    ``calcPlainMetricReplicas`` but not in ``GetResourceReplicas``.
+    """
     if not pods:
         raise MetricError("no pods returned by selector while calculating replica count")
     groups = group(pods, measured, resource, timing)
@@ -211,12 +219,12 @@ def _by_pods(
     unready_count = bool(groups.unready) and ratio > 1.0
     if not unready_count and not groups.missing:
         return keep if tolerance.covers(ratio) else Outcome(ceil(ratio * groups.ready), milli, percent)
-    if ratio != 1.0:
+    if ratio != 1.0 or fills_at_target:
         values |= {name: fallback.get(name, 0) if ratio < 1.0 else 0 for name in groups.missing}
     if unready_count:
         values |= dict.fromkeys(groups.unready, 0)
     repeated_rate = rate(values)[0]
-    if tolerance.covers(repeated_rate) or (ratio < 1.0) != (repeated_rate < 1.0):
+    if tolerance.covers(repeated_rate) or ratio < 1.0 < repeated_rate or repeated_rate < 1.0 < ratio:
         return keep
     replicas = ceil(repeated_rate * len(values))
     if (repeated_rate < 1.0 and replicas > current) or (repeated_rate > 1.0 and replicas < current):
