@@ -13,6 +13,7 @@ Fields unknown to the schema merge as in JSON merge patch: maps by key, lists ar
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.apimachinery import errors
@@ -37,6 +38,7 @@ _BAD_PRIMITIVE_LIST: Final = "invalid patch format of primitive list"
 _BAD_RETAIN_KEYS: Final = "invalid patch format of retainKeys"
 _BAD_ORDER: Final = "invalid patch format of setElementOrder list"
 _DROPPED: Final = object()
+_first: Final = itemgetter(0)
 
 
 class Strategy(NamedTuple):
@@ -107,6 +109,9 @@ def _unknown_directive(patch: Tree) -> StatusError:
 def _merge_value(target: Tree, key: str, value: Any, type_: Type | None) -> None:
     if value is None:
         target.pop(key, None)
+        return
+    if not isinstance(value, (dict, list)):  # it replaces whatever its strategy is
+        target[key] = value
         return
     if type(target.get(key)) is not type(value):
         fresh = _without_directives(value)
@@ -313,22 +318,26 @@ def _arranged(items: list[Any], wanted_order: list[Any], stored_order: list[Any]
     identity = identity_of(merge_key)
     wanted_places = _places(wanted_order, identity)
     stored_places = _places(stored_order, identity)
-    ordered = [item for item in items if identity(item) in wanted_places]
-    others = [item for item in items if identity(item) not in wanted_places]
-    ordered.sort(key=lambda item: wanted_places[identity(item)])
-    others.sort(key=lambda item: stored_places.get(identity(item), len(stored_places)))
+    #: Places in the wanted order, or for the others in the stored one; then the place in the stored order, or -1.
+    ordered: list[tuple[int, int, Any]] = []
+    others: list[tuple[int, int, Any]] = []
+    for item in items:
+        key = identity(item)
+        place = stored_places.get(key, -1)
+        if key in wanted_places:
+            ordered.append((wanted_places[key], place, item))
+        else:
+            others.append((place if place >= 0 else len(stored_places), place, item))
+    ordered.sort(key=_first)
+    others.sort(key=_first)
     arranged: list[Any] = []
-    remaining = iter(others)
-    other = next(remaining, _DROPPED)
-    for item in ordered:
-        place = stored_places.get(identity(item), -1)
-        while other is not _DROPPED and 0 <= stored_places.get(identity(other), -1) < place:
-            arranged.append(other)
-            other = next(remaining, _DROPPED)
+    at = 0
+    for _, place, item in ordered:
+        while at < len(others) and 0 <= others[at][1] < place:
+            arranged.append(others[at][2])
+            at += 1
         arranged.append(item)
-    if other is not _DROPPED:
-        arranged += [other, *remaining]
-    return arranged
+    return arranged + [other for _, _, other in others[at:]]
 
 
 def _places(items: list[Any], identity: Identity) -> dict[Any, int]:
