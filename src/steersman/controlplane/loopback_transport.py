@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from steersman.client.transport import Response, TransportError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from steersman.apiserver.server.loopback import Exchange, Loopback
     from steersman.client.transport import Request
@@ -18,7 +19,7 @@ class _ExchangeStream:
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
         self.status: Final = exchange.code
-        self.headers: Final = _headers(exchange.headers)
+        self.headers: Final[Mapping[str, str]] = _Headers(exchange.headers)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
@@ -44,7 +45,7 @@ class LoopbackTransport:
             )
         except ConnectionError as error:
             raise TransportError(str(error)) from error
-        return Response(answer.code, _headers(answer.headers), answer.body)
+        return Response(answer.code, _Headers(answer.headers), answer.body)
 
     @asynccontextmanager
     async def open(self, request: Request) -> AsyncIterator[_ExchangeStream]:
@@ -63,9 +64,29 @@ class LoopbackTransport:
         """Do nothing; no connection is open."""
 
 
-def _headers(pairs: Iterable[tuple[bytes, bytes]]) -> Mapping[str, str]:
-    headers: dict[str, str] = {}
-    for key, value in pairs:
-        name, text = key.decode("latin-1").lower(), value.decode("latin-1")
-        headers[name] = f"{headers[name]}, {text}" if name in headers else text
-    return headers
+class _Headers(Mapping[str, str]):
+    """Headers of a response by name, decoded on first use: a client reads those of few responses."""
+
+    __slots__ = ("_decoded", "_pairs")
+
+    def __init__(self, pairs: Sequence[tuple[bytes, bytes]]) -> None:
+        self._pairs = pairs
+        self._decoded: dict[str, str] | None = None
+
+    def _headers(self) -> dict[str, str]:
+        headers = self._decoded
+        if headers is None:
+            headers = self._decoded = {}
+            for key, value in self._pairs:
+                name, text = key.decode("latin-1").lower(), value.decode("latin-1")
+                headers[name] = f"{headers[name]}, {text}" if name in headers else text
+        return headers
+
+    def __getitem__(self, name: str) -> str:
+        return self._headers()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._headers())
+
+    def __len__(self) -> int:
+        return len(self._headers())

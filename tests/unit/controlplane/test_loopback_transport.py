@@ -90,3 +90,15 @@ async def test_loopback_without_response_is_a_broken_connection():
     with pytest.raises(TransportError):
         await transport.open(Request("GET", "/")).__aenter__()
     await transport.close()
+
+
+async def test_loopback_response_has_headers_by_lower_case_name():
+    async def warn(scope, receive, send):
+        headers = [(b"Warning", b"one"), (b"content-type", b"text/plain"), (b"warning", b"two")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    response = await LoopbackTransport(Loopback(warn)).request(Request("GET", "/"))
+    assert response.headers == {"warning": "one, two", "content-type": "text/plain"}
+    assert "retry-after" not in response.headers
+    assert len(response.headers) == 2
