@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
@@ -27,7 +26,7 @@ class Actions:
     """Counts of writes by verb and resource, and notes on decisions."""
 
     def __init__(self) -> None:
-        self._writes: Counter[str] = Counter()
+        self._writes: dict[str, int] = {}
         self._notes: dict[str, None] = {}
 
     def count(self, request: Request) -> None:
@@ -36,7 +35,8 @@ class Actions:
         if verb is not None:
             if ("dryRun", "All") in request.query:
                 verb = f"dry-run {verb}"
-            self._writes[f"{verb} {resource_of(request.path)}"] += 1
+            write = f"{verb} {resource_of(request.path)}"
+            self._writes[write] = self._writes.get(write, 0) + 1
 
     def note(self, text: str) -> None:
         """Record a decision (``stage pod-ready``); each text once."""
@@ -44,8 +44,10 @@ class Actions:
 
     def __str__(self) -> str:
         """Return ``created pods x2, updated replicasets/status``, or ``nothing``."""
+        if not (self._notes or self._writes):
+            return "nothing"
         writes = (text if count == 1 else f"{text} x{count}" for text, count in self._writes.items())
-        return ", ".join([*self._notes, *writes]) or "nothing"
+        return ", ".join([*self._notes, *writes])
 
 
 def note_action(text: str) -> None:

@@ -21,13 +21,31 @@ if TYPE_CHECKING:
 
     from steersman.client.changes import Change
 
-    Delivery = Token[tuple[str, Change[Any]] | str | None]
+    Delivery = Token["_Event | str | None"]
 
 _log: Final = logging.getLogger(__name__)
 #: True where callbacks are registered for a recorder of reconciles (``steersman.runtime.reconcile_log``).
 TRACED: Final[ContextVar[bool]] = ContextVar("traced", default=False)
-#: Kind and event under delivery, or the text of another cause; None: unknown.
-_CAUSE: Final[ContextVar[tuple[str, Change[Any]] | str | None]] = ContextVar("cause", default=None)
+
+
+class _Event:
+    """Event under delivery, described once for all keys that it queues."""
+
+    __slots__ = ("_change", "_kind", "_text")
+
+    def __init__(self, kind: str, change: Change[Any]) -> None:
+        self._kind = kind
+        self._change = change
+        self._text = ""
+
+    def __str__(self) -> str:
+        if not self._text:
+            self._text = describe(self._kind, self._change)
+        return self._text
+
+
+#: Event under delivery, or the text of another cause; None: unknown.
+_CAUSE: Final[ContextVar[_Event | str | None]] = ContextVar("cause", default=None)
 
 
 def is_traced() -> bool:
@@ -37,7 +55,7 @@ def is_traced() -> bool:
 
 def begin_delivery(kind: str, change: Change[Any]) -> Delivery:
     """Set an event as the cause of the keys that are queued until ``end_delivery`` of the result."""
-    return _CAUSE.set((kind, change))
+    return _CAUSE.set(_Event(kind, change))
 
 
 def end_delivery(delivery: Delivery | None) -> None:
@@ -59,9 +77,7 @@ def because(cause: str) -> Iterator[None]:
 def current_cause() -> str:
     """Return the cause of keys queued now (``Pod default/web added``); empty when unknown."""
     cause = _CAUSE.get()
-    if cause is None or isinstance(cause, str):
-        return cause or ""
-    return describe(*cause)
+    return "" if cause is None else str(cause)
 
 
 def describe(kind: str, change: Change[Any]) -> str:

@@ -277,7 +277,7 @@ class Informer(Generic[T]):
 
     async def _put(self, key: str, obj: T, *, is_initial: bool = False) -> None:
         old = self._store.get(key)
-        if old is not None and resource_version_of(obj) and resource_version_of(old) == resource_version_of(obj):
+        if old is not None and (version := resource_version_of(obj)) and resource_version_of(old) == version:
             return
         if old is not None and uid_of(old) != uid_of(obj):
             await self._remove(key, None)

@@ -120,7 +120,8 @@ class Sender:
         expires = self._expires()
         for attempt in range(self._retry.retries_max + 1):
             is_last = attempt == self._retry.retries_max
-            await self._throttle(request, expires)
+            if self._limiter is not None:
+                await self._throttle(self._limiter, request, expires)
             started = self._clock.monotonic()
             try:
                 async with Timeout(self._attempt_seconds(expires), clock=self._clock):
@@ -152,7 +153,8 @@ class Sender:
         """
         request = self._prepared(request)
         expires = self._expires()
-        await self._throttle(request, expires)
+        if self._limiter is not None:
+            await self._throttle(self._limiter, request, expires)
         started = self._clock.monotonic()
         context = self._transport.open(request)
         try:
@@ -179,8 +181,10 @@ class Sender:
         return None if self._deadline_seconds is None else self._clock.monotonic() + self._deadline_seconds
 
     def _attempt_seconds(self, expires: float | None) -> float | None:
-        bounds = [self._timeout_seconds, None if expires is None else max(0.0, expires - self._clock.monotonic())]
-        return min((seconds for seconds in bounds if seconds is not None), default=None)
+        if expires is None:
+            return self._timeout_seconds
+        left = max(0.0, expires - self._clock.monotonic())
+        return left if self._timeout_seconds is None else min(self._timeout_seconds, left)
 
     def _timed_out(self, request: Request, expires: float | None, cause: str = "") -> RequestTimedOut:
         is_deadline = expires is not None and self._clock.monotonic() >= expires
@@ -199,17 +203,16 @@ class Sender:
             return False
         return self._retry.retry_failed_connections if error.before_sending else request.method == "GET"
 
-    async def _throttle(self, request: Request, expires: float | None) -> None:
-        if self._limiter is not None:
-            started = self._clock.monotonic()
-            seconds = None if expires is None else max(0.0, expires - started)
-            try:
-                async with Timeout(seconds, clock=self._clock):
-                    await self._limiter.take()
-            except TimeoutError as error:
-                raise self._timed_out(request, expires, " by the rate limiter of the client") from error
-            waited = self._clock.monotonic() - started
-            self._metrics.throttled(method=request.method, host=self._transport.host, waited_seconds=waited)
+    async def _throttle(self, limiter: TokenBucket, request: Request, expires: float | None) -> None:
+        started = self._clock.monotonic()
+        seconds = None if expires is None else max(0.0, expires - started)
+        try:
+            async with Timeout(seconds, clock=self._clock):
+                await limiter.take()
+        except TimeoutError as error:
+            raise self._timed_out(request, expires, " by the rate limiter of the client") from error
+        waited = self._clock.monotonic() - started
+        self._metrics.throttled(method=request.method, host=self._transport.host, waited_seconds=waited)
 
     async def _wait(self, request: Request, code: str, seconds: float) -> None:
         self._metrics.retried(method=request.method, host=self._transport.host, code=code)

@@ -49,3 +49,9 @@ def test_because_sets_the_cause_of_its_block():
     with because("retry 2"):
         assert current_cause() == "retry 2"
     assert current_cause() == ""
+
+
+def test_cause_of_a_delivery_is_described_once():
+    delivery = begin_delivery("Pod", Added(pod()))
+    assert current_cause() is current_cause()
+    end_delivery(delivery)
