@@ -65,7 +65,8 @@ class ReconcileTrace:
         #: Number of all reconciles so far.
         self.total = 0
         self._queues: list[WorkQueue[Any]] = []
-        self._running: Counter[tuple[str, str]] = Counter()
+        #: Number of running reconciles of each controller and key, at least one.
+        self._running: dict[tuple[str, str], int] = {}
 
     def queue_made(self, queue: WorkQueue[Any]) -> None:
         """Record a new queue."""
@@ -78,15 +79,15 @@ class ReconcileTrace:
 
     def started(self, controller: str, key: str, cause: str) -> None:
         """Record the start of a reconcile."""
-        self._running[controller, key] += 1
+        self._running[controller, key] = self._running.get((controller, key), 0) + 1
         CURRENT_RECONCILE.set(f"{controller} {key} ({cause})")
 
     def finished(self, controller: str, key: str, cause: str, attempt: Attempt, actions: str) -> None:
         """Record the end of a reconcile."""
         CURRENT_RECONCILE.set("")
-        self._running[controller, key] -= 1
-        if self._running[controller, key] <= 0:
-            del self._running[controller, key]
+        others = self._running.pop((controller, key), 0) - 1
+        if others > 0:
+            self._running[controller, key] = others
         self.total += 1
         error = "" if attempt.failure is None else str(attempt.failure) or type(attempt.failure).__name__
         self._records.append(

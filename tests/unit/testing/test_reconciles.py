@@ -61,3 +61,14 @@ def test_current_reconcile_is_known_while_it_runs():
     assert CURRENT_RECONCILE.get() == "web default/a (Pod default/a added)"
     trace.finished("web", "default/a", "", Attempt(Outcome.SUCCESS, None, None, 0.0), "")
     assert CURRENT_RECONCILE.get() == ""
+
+
+def test_report_names_reconciles_until_the_last_of_their_key_ends():
+    trace = ReconcileTrace(FakeClock())
+    attempt = Attempt(Outcome.SUCCESS, None, None, 0.0)
+    for _ in range(2):
+        trace.started("web", "default/a", "")
+    trace.finished("web", "default/a", "", attempt, "nothing")
+    assert "running: web default/a" in trace.report(0)
+    trace.finished("web", "default/a", "", attempt, "nothing")
+    assert "running: web default/a" not in trace.report(0)
