@@ -23,7 +23,7 @@ from steersman.cel.tokens import NAMES, TYPE, Token, Unreadable, tokenize
 from steersman.cel.words import RESERVED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 #: Maximum nesting; must stay below Python's recursion limit for any caller.
 DEPTH_MAX: Final = 64
@@ -269,18 +269,7 @@ class _Parser:
 
     def _object(self, name: str) -> Node:
         sign = self._next()
-        entries: list[Entry] = []
-        if self._peek(1) == _RBRACE:
-            self._skip(_COMMA)
-        while self._peek() != _RBRACE:
-            optional = self._skip(_ASK)
-            key = self._field_name()
-            colon = self._take(_COLON)
-            entries.append(Entry(colon.position, key, self._expression(), optional=optional))
-            if not self._skip(_COMMA):
-                break
-        self._take(_RBRACE)
-        return ObjectNode(sign.position, name.lstrip("."), entries)
+        return ObjectNode(sign.position, name.lstrip("."), self._entries(self._field_name))
 
     def _list(self) -> Node:
         sign = self._next()
@@ -299,18 +288,22 @@ class _Parser:
 
     def _map(self) -> Node:
         sign = self._next()
+        return MapNode(sign.position, self._entries(self._expression))
+
+    def _entries(self, read_key: Callable[[], Node | str]) -> list[Entry]:
+        """Parse the entries of an object or a map up to its closing brace."""
         entries: list[Entry] = []
         if self._peek(1) == _RBRACE:
             self._skip(_COMMA)
         while self._peek() != _RBRACE:
             optional = self._skip(_ASK)
-            key = self._expression()
+            key = read_key()
             colon = self._take(_COLON)
             entries.append(Entry(colon.position, key, self._expression(), optional=optional))
             if not self._skip(_COMMA):
                 break
         self._take(_RBRACE)
-        return MapNode(sign.position, entries)
+        return entries
 
 
 def _balanced(terms: Sequence[Node], signs: Sequence[int], function: str) -> Node:
