@@ -152,14 +152,14 @@ def failure(
 
 
 def _details(
-    what: str = "",
+    qualified_kind: str = "",
     name: str = "",
     *,
     causes: Sequence[Mapping[str, Any]] = (),
     retry_after_seconds: int = 0,
 ) -> dict[str, Any]:
     """Return ``Status.details`` without its empty fields, as with Go's ``omitempty``."""
-    kind, _, group = what.partition(".")
+    kind, _, group = qualified_kind.partition(".")
     parts = {
         "name": name,
         "group": group,

@@ -34,10 +34,10 @@ class _Rule:
 
     __slots__ = ("_fault", "_match")
 
-    def __init__(self, pattern: str, what: str, *examples: str) -> None:
+    def __init__(self, pattern: str, description: str, *examples: str) -> None:
         self._match = re.compile(pattern).fullmatch
         text = " or ".join(f"'{example}', " for example in examples)
-        self._fault: Final = f"{what} (e.g. {text}regex used for validation is '{pattern}')"
+        self._fault: Final = f"{description} (e.g. {text}regex used for validation is '{pattern}')"
 
     def __call__(self, value: str) -> Faults:
         return () if self._match(value) else (self._fault,)

@@ -253,7 +253,7 @@ def _limit(options: SchedulerOptions) -> tuple[float, int]:
 
 def _connect(
     kubeconfig: Path | None,
-    who: str,
+    component: str,
     *,
     limit: tuple[float, int] = (0.0, 1),
     server: str = "",
@@ -262,7 +262,7 @@ def _connect(
     """Return a client. ``limit``: requests per second (0: unlimited) and burst; ``server``: as in ``find_access``."""
     limiter = TokenBucket(*limit, clock=RealClock()) if limit[0] else None
     # The first word is the field manager of all writes.
-    agent = f"{who}/{KUBERNETES_VERSION} steersman/{__version__}"
+    agent = f"{component}/{KUBERNETES_VERSION} steersman/{__version__}"
     return connect(kubeconfig, server=server, user_agent=agent, limiter=limiter, metrics=metrics)
 
 

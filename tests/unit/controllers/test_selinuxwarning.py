@@ -133,7 +133,7 @@ def test_put_reports_a_conflict_once_to_both_pods():
 def test_different_change_policies_conflict():
     uses = Uses()
     uses.put("n/a", mount())
-    properties = [item.what for item in uses.put("n/b", mount("", "Recursive"))]
+    properties = [item.property_name for item in uses.put("n/b", mount("", "Recursive"))]
     assert properties == ["SELinuxChangePolicy"] * 2
 
 

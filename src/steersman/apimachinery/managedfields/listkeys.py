@@ -43,8 +43,8 @@ class ItemKeys:
         if self._get is None:
             return self._set_element(item)
         if item.__class__ is not dict:
-            what = "a null element" if item is None else "non-map elements"
-            raise UnkeyedItemError(f"associative list with keys may not have {what}")
+            elements = "a null element" if item is None else "non-map elements"
+            raise UnkeyedItemError(f"associative list with keys may not have {elements}")
         name = self._only_key
         if name is not None:
             key = item.get(name)

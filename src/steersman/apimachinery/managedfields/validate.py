@@ -43,7 +43,7 @@ def faults_of(tree: Any, struct: Struct) -> list[Fault]:
 
 def faults_text(faults: list[Fault]) -> str:
     """Join the errors into one message."""
-    lines = [f"{path}: {what}" if path else what for path, what in faults]
+    lines = [f"{path}: {error_text}" if path else error_text for path, error_text in faults]
     return lines[0] if len(lines) == 1 else "\n  ".join(["errors:", *lines])
 
 

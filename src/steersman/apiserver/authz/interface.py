@@ -75,10 +75,10 @@ class RuleResolver(Protocol):
 def refusal(user: UserInfo, info: RequestInfo, reason: str = "") -> StatusError:
     """Return a 403 with upstream's text. Upstream: ``responsewriters.Forbidden``."""
     if info.is_resource:
-        what = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+        resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
         scope = f"in the namespace {quote(info.namespace)}" if info.namespace else "at the cluster scope"
         why = (
-            f"User {quote(user.name)} cannot {info.verb} resource {quote(what)}"
+            f"User {quote(user.name)} cannot {info.verb} resource {quote(resource)}"
             f" in API group {quote(info.group)} {scope}"
         )
     else:

@@ -56,10 +56,10 @@ class Grant(msgspec.Struct, frozen=True):
         """Format as the reason of a decision."""
         kind, name = ("RoleBinding", f"{self.binding}/{self.namespace}") if self.namespace else _cluster(self.binding)
         subject = self.subject
-        who = subject.name
+        subject_name = subject.name
         if subject.kind == "ServiceAccount":
-            who = f"{subject.name}/{subject.namespace or self.namespace}"
-        return f"{kind} {quote(name)} of {self.role_kind} {quote(self.role)} to {subject.kind} {quote(who)}"
+            subject_name = f"{subject.name}/{subject.namespace or self.namespace}"
+        return f"{kind} {quote(name)} of {self.role_kind} {quote(self.role)} to {subject.kind} {quote(subject_name)}"
 
 
 def _cluster(name: str) -> tuple[str, str]:

@@ -137,8 +137,8 @@ def _converted(objects: Sequence[Tree], body: bytes, *, version: str, api_versio
         try:
             converted.append(verified(source, answer, api_version=api_version))
         except InvalidObjectError as invalid:
-            what = "metadata in object" if invalid.is_of_metadata else "converted object"
-            text = f"returned invalid {what} at index {position}: {invalid}"
+            invalid_part = "metadata in object" if invalid.is_of_metadata else "converted object"
+            text = f"returned invalid {invalid_part} at index {position}: {invalid}"
             raise _ConversionError(text, FailureType.INVALID_OBJECT) from None
     return converted
 

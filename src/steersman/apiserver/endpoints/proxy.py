@@ -41,13 +41,13 @@ class Destination(msgspec.Struct, frozen=True):
     scheme: str = ""
 
 
-def destination_of(text: str, what: str) -> Destination:
+def destination_of(text: str, kind: str) -> Destination:
     """Parse the name in the path of a proxy request. Raises 400."""
     parts = text.split(":")
     scheme = parts[0] if len(parts) == 3 else ""
     name, port = [*parts, ""][:2] if len(parts) < 3 else parts[1:3]
     if len(parts) > 3 or not name or scheme not in _SCHEMES:
-        raise bad_request(f"invalid {what} request {quote(text)}")
+        raise bad_request(f"invalid {kind} request {quote(text)}")
     return Destination(name, port, scheme)
 
 

@@ -20,13 +20,13 @@ _RANGE_MAX: Final = 1_000_000
 
 
 def _slice(items: list[Any], start: int, end: int) -> list[Any]:
-    what = f"cannot slice({start}, {end})"
+    call = f"cannot slice({start}, {end})"
     if start < 0 or end < 0:
-        raise EvalError(f"{what}, negative indexes not supported")
+        raise EvalError(f"{call}, negative indexes not supported")
     if start > end:
-        raise EvalError(f"{what}, start index must be less than or equal to end index")
+        raise EvalError(f"{call}, start index must be less than or equal to end index")
     if end > len(items):
-        raise EvalError(f"{what}, list is length {len(items)}")
+        raise EvalError(f"{call}, list is length {len(items)}")
     return list(items[start:end])
 
 

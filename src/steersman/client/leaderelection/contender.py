@@ -82,9 +82,9 @@ class Contender:
         """Seconds until leadership ends without another renewal; 0 unless leading."""
         return max(0.0, (self._view.leads_until or 0.0) - self._clock.monotonic())
 
-    def record_event(self, what: str) -> None:
+    def record_event(self, message: str) -> None:
         """Record an event about this contender, if the lock has a recorder."""
-        call(self._lock.record_event, what)
+        call(self._lock.record_event, message)
 
     def step_down(self) -> None:
         """Stop leading, regardless of the lock."""

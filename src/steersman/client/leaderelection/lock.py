@@ -63,7 +63,7 @@ class Lock(Protocol):
     def watch(self) -> AsyncIterator[ObservedRecord]:
         """Yield the current state and each change, until the connection ends."""
 
-    def record_event(self, what: str) -> None:
+    def record_event(self, message: str) -> None:
         """Record an event: this contender ``became leader`` or ``stopped leading``."""
 
 
@@ -131,7 +131,7 @@ class LeaseLock:
                 else:
                     yield _observed(event.object)
 
-    def record_event(self, what: str) -> None:
+    def record_event(self, message: str) -> None:
         if self._recorder is None:
             return
         reference = {
@@ -142,7 +142,7 @@ class LeaseLock:
         }
         if self._uid:
             reference["uid"] = self._uid
-        self._recorder.event(reference, "Normal", "LeaderElection", f"{self._identity} {what}")
+        self._recorder.event(reference, "Normal", "LeaderElection", f"{self._identity} {message}")
 
     def _observe(self, lease: Tree) -> ObservedRecord:
         self._uid = uid_of(lease)

@@ -165,8 +165,8 @@ def template_of(rs: ReplicaSet) -> PodTemplateSpec | None:
 def find_new(sets: Iterable[ReplicaSet], template: PodTemplateSpec) -> ReplicaSet | None:
     """Return the oldest ReplicaSet with the Deployment's template, so that every call selects the same."""
     for rs in by_age(sets):
-        its = template_of(rs)
-        if its is not None and same_template(its, template):
+        own_template = template_of(rs)
+        if own_template is not None and same_template(own_template, template):
             return rs
     return None
 

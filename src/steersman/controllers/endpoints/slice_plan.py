@@ -147,8 +147,8 @@ class _Family:
             group = groups.setdefault(ports_key(ports), _Group(ports))
             node = self.nodes.get(node_of(pod))
             if node is None and not publishes:
-                whose = f"Pod {name_of(pod)} for Service {namespace_of(service)}/{name_of(service)}"
-                self.homeless.append(f"skipping {whose}: Node {node_of(pod)} Not Found")
+                endpoint_text = f"Pod {name_of(pod)} for Service {namespace_of(service)}/{name_of(service)}"
+                self.homeless.append(f"skipping {endpoint_text}: Node {node_of(pod)} Not Found")
                 continue
             address = address_of(pod, self.family)
             if address:

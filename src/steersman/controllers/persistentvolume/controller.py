@@ -228,17 +228,17 @@ class PersistentVolumeBinder(ManagedController):
         await self._volume_phase(volume, "Available")
 
     async def _reclaim(self, volume: PersistentVolume) -> None:
-        what, event = reclaim(volume)
-        if what == "delete":
+        action, event = reclaim(volume)
+        if action == "delete":
             await self.delete_seen(volume)
-        elif what == "recycle":
+        elif action == "recycle":
             outcome = await self._recycler.advance(volume)
             if outcome == "done":
                 self.events.event(volume, "Normal", "VolumeRecycled", "Volume recycled")
                 await self._unbind(volume)
             elif outcome:
                 await self._fail(volume, "VolumeFailedRecycle", f"Recycle failed: {outcome}")
-        elif what == "fail" and event is not None:
+        elif action == "fail" and event is not None:
             await self._fail(volume, event.reason, event.message)
 
     async def _fail(self, volume: PersistentVolume, reason: str, message: str) -> None:

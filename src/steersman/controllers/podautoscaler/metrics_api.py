@@ -42,9 +42,9 @@ class MetricsAPI:
             if container:
                 rows = [row for row in rows if row.get("name") == container]
                 if not rows:
-                    whose = f"{namespace}/{item['metadata']['name']}"
+                    pod = f"{namespace}/{item['metadata']['name']}"
                     raise MetricError(
-                        f"failed to get container metrics: container {container} not present in metrics for pod {whose}"
+                        f"failed to get container metrics: container {container} not present in metrics for pod {pod}"
                     )
             used = [row["usage"][name] for row in rows if name in (row.get("usage") or {})]
             if len(used) == len(rows):
@@ -65,34 +65,36 @@ class MetricsAPI:
             for item in items
         }
 
-    async def of_object(self, metric: MetricIdentifier, namespace: str, whose: CrossVersionObjectReference) -> int:
+    async def of_object(self, metric: MetricIdentifier, namespace: str, described: CrossVersionObjectReference) -> int:
         """Return a metric of one object, in thousandths."""
-        if whose.kind == "Namespace":
-            path = f"{_CUSTOM}/namespaces/{whose.name}/metrics/{metric.name}"
+        if described.kind == "Namespace":
+            path = f"{_CUSTOM}/namespaces/{described.name}/metrics/{metric.name}"
         else:
             try:
-                info = (await self._client.discover(whose.apiVersion or "v1", whose.kind)).info
+                info = (await self._client.discover(described.apiVersion or "v1", described.kind)).info
             except LookupError as error:
                 raise MetricError(f"unable to fetch metrics from custom metrics API: {error}") from error
             scope = f"/namespaces/{namespace}" if info.namespaced else ""
-            path = f"{_CUSTOM}{scope}/{info.group_resource}/{whose.name}/{metric.name}"
+            path = f"{_CUSTOM}{scope}/{info.group_resource}/{described.name}/{metric.name}"
         items = await self._items(path, "custom", "", metricLabelSelector=_selector_text(metric))
         return _milli(items[0]["value"])
 
     async def external(self, metric: MetricIdentifier, namespace: str) -> int:
         """Return the sum of an external metric, in thousandths."""
         path = f"{_EXTERNAL}/namespaces/{namespace}/{metric.name}"
-        what = f"{metric.name}.external.metrics.k8s.io"
-        items = await self._items(path, "external", what, labelSelector=_selector_text(metric))
+        metric_path = f"{metric.name}.external.metrics.k8s.io"
+        items = await self._items(path, "external", metric_path, labelSelector=_selector_text(metric))
         return sum(_milli(item["value"]) for item in items)
 
-    async def _items(self, path: str, api: str, what: str, **query: str) -> list[Tree]:
+    async def _items(self, path: str, api: str, metric_path: str, **query: str) -> list[Tree]:
         parameters = tuple((key, value) for key, value in query.items() if value)
         try:
             answer = await self._client.raw(requests.read(path, query=parameters))
             items: list[Tree] = msgspec.json.decode(answer.body).get("items") or []
         except ApiError as error:
-            raise MetricError(f"unable to fetch metrics from {api} metrics API: {_error_text(error, what)}") from error
+            raise MetricError(
+                f"unable to fetch metrics from {api} metrics API: {_error_text(error, metric_path)}"
+            ) from error
         except (ClientError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise MetricError(f"unable to fetch metrics from {api} metrics API: {error}") from error
         if not items:
@@ -100,13 +102,13 @@ class MetricsAPI:
         return items
 
 
-def _error_text(error: ApiError, what: str) -> str:
+def _error_text(error: ApiError, metric_path: str) -> str:
     """Return the error text; a 404 of an unregistered API has the text of upstream's client."""
     if not isinstance(error, NotFound) or "could not find the requested resource" not in str(error):
         return str(error)
-    if not what:
+    if not metric_path:
         return "no custom metrics API (custom.metrics.k8s.io) registered"
-    return f"the server could not find the requested resource (get {what})"
+    return f"the server could not find the requested resource (get {metric_path})"
 
 
 def _selector_text(metric: MetricIdentifier) -> str:

@@ -177,15 +177,15 @@ class Measuring:
     async def _object(self, spec: MetricSpec) -> Proposal:
         source = spec.object
         assert source is not None
-        whose = source.describedObject
+        described = source.describedObject
         try:
-            usage = await self.api.of_object(source.metric, self.target.namespace, whose)
+            usage = await self.api.of_object(source.metric, self.target.namespace, described)
         except MetricError as error:
-            place = f"{whose.kind} on {self.target.namespace} {whose.name}/{error}"
+            place = f"{described.kind} on {self.target.namespace} {described.name}/{error}"
             raise MetricError(f"unable to get metric {source.metric.name}: {place}") from error
         outcome, current = self._of_total(source.target, usage, "object")
-        metric_status = ObjectMetricStatus(metric=source.metric, describedObject=whose, current=current)
-        named = f"{whose.kind} metric {source.metric.name}"
+        metric_status = ObjectMetricStatus(metric=source.metric, describedObject=described, current=current)
+        named = f"{described.kind} metric {source.metric.name}"
         metric = named if current.value is not None else f"external metric {_shown(source.metric)}"
         return Proposal(outcome.replicas, metric, MetricStatus(type="Object", object=metric_status))
 

@@ -104,7 +104,7 @@ class _Conflicts(Collector):
         samples = {}
         for conflict in self._uses.conflicts():
             labels = (
-                conflict.what,
+                conflict.property_name,
                 *split_key(conflict.pod),
                 conflict.value,
                 *split_key(conflict.other),

@@ -32,7 +32,7 @@ class Conflict:
     """Property in which two pods with the same volume differ; recorded for each of them."""
 
     #: As metrics name it; reasons of events begin with it.
-    what: str
+    property_name: str
     #: Keys of pods.
     pod: str
     value: str
@@ -42,7 +42,7 @@ class Conflict:
     @property
     def reason(self) -> str:
         """Return the reason of the event."""
-        return f"{self.what}Conflict"
+        return f"{self.property_name}Conflict"
 
     @property
     def message(self) -> str:
@@ -51,12 +51,12 @@ class Conflict:
         namespace, name = split_key(self.other)
         if namespace == split_key(self.pod)[0]:
             return (
-                f'{self.what} "{self.value}" conflicts with pod {name} that uses the same volume as this pod '
-                f'with {self.what} "{self.other_value}". {end}'
+                f'{self.property_name} "{self.value}" conflicts with pod {name} that uses the same volume as this pod '
+                f'with {self.property_name} "{self.other_value}". {end}'
             )
         return (
-            f'{self.what} "{self.value}" conflicts with another pod that uses the same volume as this pod '
-            f"with a different {self.what}. {end}"
+            f'{self.property_name} "{self.value}" conflicts with another pod that uses the same volume as this pod '
+            f"with a different {self.property_name}. {end}"
         )
 
 

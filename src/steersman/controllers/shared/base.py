@@ -41,9 +41,9 @@ async def is_deleted(client: Client, obj: Any, error: Exception) -> bool:
     """
     if not isinstance(error, Conflict):
         return isinstance(error, NotFound)
-    what = await client.discover(obj["apiVersion"], obj["kind"]) if isinstance(obj, dict) else type(obj)
+    resource = await client.discover(obj["apiVersion"], obj["kind"]) if isinstance(obj, dict) else type(obj)
     try:
-        live = await client.get(what, name_of(obj), namespace=namespace_of(obj) or None)
+        live = await client.get(resource, name_of(obj), namespace=namespace_of(obj) or None)
     except NotFound:
         return True
     return uid_of(live) != uid_of(obj)

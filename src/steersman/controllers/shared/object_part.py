@@ -33,6 +33,6 @@ class ObjectPart(msgspec.Struct):
     metadata: MetadataPart
 
 
-def object_part(what: ResourceLike[Any]) -> ResourceType[ObjectPart]:
+def object_part(resource: ResourceLike[Any]) -> ResourceType[ObjectPart]:
     """Return the resource type that requests metadata only and decodes a part of it."""
-    return ResourceType(resource_type(what).info, ObjectPart, accept_as="PartialObjectMetadata")
+    return ResourceType(resource_type(resource).info, ObjectPart, accept_as="PartialObjectMetadata")

@@ -50,8 +50,8 @@ class StorageVersionGCController(ManagedController):
         obj = self._versions.lister.get(key)
         if obj is None:
             return
-        what = decide(obj, await self._living(obj), now=format_time(self.clock.now()))
-        match what:
+        decision = decide(obj, await self._living(obj), now=format_time(self.clock.now()))
+        match decision:
             case Keep():
                 pass
             case Delete():
@@ -59,7 +59,7 @@ class StorageVersionGCController(ManagedController):
             case Write(new):
                 await self._write(key, new)
             case _:
-                assert_never(what)
+                assert_never(decision)
 
     async def _living(self, obj: dict[str, Any]) -> set[str]:
         """Return the API servers with a Lease; a cache miss is verified with the server."""

@@ -119,10 +119,10 @@ def _address_fault(service: Tree, text: str, ip: IPAddress | None, objects: Allo
         note = f"Cluster IP {where} is not allocated; repairing"
         return _about_service(service, Fault.REPAIR, "ClusterIPNotAllocated", note)
     metadata, reference = service["metadata"], _parent_of(address)
-    whose = parent_key(address)
-    if _is_service(reference) and whose == (metadata["namespace"], metadata["name"]):
+    parent = parent_key(address)
+    if _is_service(reference) and parent == (metadata["namespace"], metadata["name"]):
         return None
-    other = objects.service(whose) if _is_service(reference) else None
+    other = objects.service(parent) if _is_service(reference) else None
     if other is not None and str(ip) in cluster_ips(other):
         note = f"Cluster IP [{family_of(ip)}]:{ip} was assigned to multiple services; please recreate service"
         return _about_service(service, Fault.DUPLICATE, "ClusterIPAlreadyAllocated", note)
@@ -161,16 +161,16 @@ def plan_address(address: Tree, objects: AllocatorObjects, *, now: datetime) -> 
         note = f"IPAddress {name} appears to have been modified, not referencing a Service {_reference_text(reference)}: cleaning up"
         return _remove(address, Fault.LEAK, "IPAddressNotAllocated", note)
     key = parent_key(address)
-    whose, service = "/".join(key), objects.service(key)
+    service_name, service = "/".join(key), objects.service(key)
     if service is None:
         remaining_seconds = (_created(address) + GRACE - now).total_seconds()
         if remaining_seconds >= 0:
             return AddressPlan(again_seconds=remaining_seconds + 1)  # creation times have whole seconds
-        note = f"IPAddress: {name} for Service {whose} appears to have leaked: cleaning up"
+        note = f"IPAddress: {name} for Service {service_name} appears to have leaked: cleaning up"
         return _remove(address, Fault.LEAK, "IPAddressNotAllocated", note)
     if name in cluster_ips(service):
         return AddressPlan()
-    note = f"IPAddress: {name} for Service {whose} has a wrong reference; cleaning up"
+    note = f"IPAddress: {name} for Service {service_name} has a wrong reference; cleaning up"
     return _remove(address, Fault.REPAIR, "IPAddressWrongReference", note)
 
 

@@ -113,11 +113,11 @@ def priority_levels() -> list[Tree]:
 def flow_schemas() -> list[Tree]:
     """Return the schemas by matching precedence."""
     schemas = []
-    for name, (precedence, level, distinguisher, what, whom) in _SCHEMAS.items():
+    for name, (precedence, level, distinguisher, rule, subjects) in _SCHEMAS.items():
         spec: Tree = {
             "matchingPrecedence": precedence,
             "priorityLevelConfiguration": {"name": level},
-            "rules": [{"subjects": list(whom), **what}],
+            "rules": [{"subjects": list(subjects), **rule}],
         }
         if distinguisher:
             spec["distinguisherMethod"] = {"type": distinguisher}

@@ -100,10 +100,10 @@ def read_policy(text: str) -> list[Tree]:
 
 
 def _rule(line: str) -> Tree:
-    what, _, verbs = line.rpartition(" : ")
-    groups, bar, resources = what.partition(" | ")
+    resource_rule, _, verbs = line.rpartition(" : ")
+    groups, bar, resources = resource_rule.partition(" | ")
     if not bar:
-        return {"verbs": verbs.split(), "nonResourceURLs": what.split()}
+        return {"verbs": verbs.split(), "nonResourceURLs": resource_rule.split()}
     resources, _, names = resources.partition(" / ")
     rule: Tree = {
         "verbs": verbs.split(),
@@ -129,12 +129,12 @@ def _role(kind: str, line: str, rules: list[Tree]) -> Tree:
 
 
 def _binding(kind: str, line: str) -> Tree:
-    head, _, who = f"{line} ".partition(" : ")
+    head, _, subject_words = f"{line} ".partition(" : ")
     name, *options = head.split()
     tree = _object(kind, name)
     role = options[0].removeprefix("of=") if options else tree["metadata"]["name"]
     tree["roleRef"] = {"apiGroup": _GROUP, "kind": kind.removesuffix("Binding"), "name": role}
-    if subjects := [_subject(*word.split("=", 1)) for word in who.split()]:
+    if subjects := [_subject(*word.split("=", 1)) for word in subject_words.split()]:
         tree["subjects"] = subjects
     return tree
 

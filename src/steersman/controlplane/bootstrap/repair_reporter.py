@@ -23,10 +23,10 @@ _WAITING_MAX: Final = 100
 class Reporter:
     """Reporter of one loop. Events are buffered until there is a recorder."""
 
-    def __init__(self, metric: str, what: str) -> None:
-        """Create a reporter; ``metric`` is the prefix of its counters' names, ``what`` describes their unit."""
+    def __init__(self, metric: str, objects: str) -> None:
+        """Create a reporter; ``metric`` is the prefix of its counters' names, ``objects`` is their noun."""
         self._metric = metric
-        self._what = what
+        self._objects = objects
         self._recorder: SeriesRecorder | None = None
         self._waiting: list[Finding] = []
         self._faults: dict[str, int] = {}
@@ -54,10 +54,10 @@ class Reporter:
         """Yield the metrics, with upstream's names."""
         faults = [((("type", fault),), count) for fault, count in self._faults.items()]
         return [
-            counter(f"{self._metric}_errors_total", f"Faults of {self._what} that a repair loop found.", faults),
+            counter(f"{self._metric}_errors_total", f"Faults of {self._objects} that a repair loop found.", faults),
             counter(
                 f"{self._metric.rpartition('_')[0]}_reconcile_errors_total",
-                f"Passes over {self._what} that could not be finished.",
+                f"Passes over {self._objects} that could not be finished.",
                 [((), self._failed_passes)],
             ),
         ]

@@ -63,8 +63,10 @@ class VolumeBinding(Plugin):
         if claim.metadata.deletionTimestamp is not None:
             raise PreFilterRejection(_NAME, f'persistentvolumeclaim "{name}" is being deleted')
         if name in _ephemeral(pod) and not _owned(claim, pod):
-            whose = f"PVC {pod.namespace}/{name} ({claim.metadata.uid})"
-            raise PreFilterRejection(_NAME, f"{whose} was not created for pod {pod.key} ({pod.uid}) (pod is not owner)")
+            claim_text = f"PVC {pod.namespace}/{name} ({claim.metadata.uid})"
+            raise PreFilterRejection(
+                _NAME, f"{claim_text} was not created for pod {pod.key} ({pod.uid}) (pod is not owner)"
+            )
         return claim
 
     def binding(self, pod: PodInfo, cluster: Snapshot, node: NodeInfo) -> Binding:
