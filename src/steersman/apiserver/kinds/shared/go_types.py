@@ -186,7 +186,21 @@ UncountedTerminatedPods: Succeeded? Failed?
 RoleRef: APIGroup Kind Name
 ParentReference: Group Resource Namespace Name
 ServiceCIDRSpec: CIDRs=cidrs?
+FlowSchemaSpec: PriorityLevelConfiguration:Named MatchingPrecedence# DistinguisherMethod:FlowDistinguisherMethod?
+  Rules:PolicyRulesWithSubjects?
 FlowDistinguisherMethod: Type
+PolicyRulesWithSubjects: Subjects:FlowSubject? ResourceRules:ResourcePolicyRule? NonResourceRules:NonResourcePolicyRule?
+FlowSubject: Kind User:Named? Group:Named? ServiceAccount:ServiceAccountSubject?
+ServiceAccountSubject: Namespace Name
+ResourcePolicyRule: Verbs? APIGroups? Resources? ClusterScope! Namespaces?
+NonResourcePolicyRule: Verbs? NonResourceURLs?
+PriorityLevelConfigurationSpec: Type Limited:LimitedPriorityLevelConfiguration?
+  Exempt:ExemptPriorityLevelConfiguration?
+LimitedPriorityLevelConfiguration: NominalConcurrencyShares# LimitResponse:LimitResponse LendablePercent?
+  BorrowingLimitPercent?
+ExemptPriorityLevelConfiguration: NominalConcurrencyShares? LendablePercent?
+LimitResponse: Type Queuing:QueuingConfiguration?
+QueuingConfiguration: Queues# HandSize# QueueLengthLimit#
 NonResourceAttributes: Path Verb
 CSINodeDriver: Name NodeID=nodeID TopologyKeys? Allocatable?
 VolumeAttachmentSpec: Attacher Source:VolumeAttachmentSource NodeName

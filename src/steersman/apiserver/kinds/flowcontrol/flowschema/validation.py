@@ -20,8 +20,9 @@ _CONDITIONS: Final = field.Path("status", "conditions")
 _PRECEDENCE_MAX: Final = 10_000
 _DISTINGUISHERS: Final = ("ByNamespace", "ByUser")
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
-#: Subject kind → field of its source.
-_SUBJECTS: Final = {"Group": "group", "ServiceAccount": "serviceAccount", "User": "user"}
+#: Subject kind → field of its source, in the order of errors.
+_SUBJECTS: Final = {"ServiceAccount": "serviceAccount", "User": "user", "Group": "group"}
+_NAMESPACE_INTRO: Final = "each member of this list must be '*' or a DNS-1123 label; "
 
 
 def validate_flow_schema(obj: Tree) -> Iterator[FieldError]:
@@ -50,7 +51,7 @@ def validate_flow_schema(obj: Tree) -> Iterator[FieldError]:
         yield from _validate_rule(rule, _SPEC.child("rules").index(position))
     fixed = FLOW_SCHEMAS.get(name)
     if fixed is not None and fixed != spec:
-        yield field.invalid(_SPEC, spec, f"spec of '{name}' must equal the fixed value")
+        yield field.invalid(_SPEC, go_form("FlowSchemaSpec", spec), f"spec of '{name}' must equal the fixed value")
     yield from validate_flow_conditions(obj)
 
 
@@ -143,7 +144,8 @@ def _validate_resources(rule: Tree, path: Path) -> Iterator[FieldError]:
         yield from _validate_wildcard_alone(namespaces, where, "namespaces")
     else:
         for position, namespace in enumerate(namespaces):
-            yield from check_all(where.index(position), namespace, names.check_dns1123_label(namespace))
+            faults = [_NAMESPACE_INTRO + fault for fault in names.check_dns1123_label(namespace)]
+            yield from check_all(where.index(position), namespace, faults)
 
 
 def _validate_urls(rule: Tree, path: Path) -> Iterator[FieldError]:

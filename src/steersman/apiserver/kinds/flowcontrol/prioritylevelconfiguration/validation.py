@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery import field
 from steersman.apiserver.kinds.flowcontrol.flowschema.validation import validate_flow_conditions
 from steersman.apiserver.kinds.flowcontrol.shared.mandatory import EXEMPT, PRIORITY_LEVELS
+from steersman.apiserver.kinds.shared.go_form import go_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +26,20 @@ def validate_priority_level(obj: Tree) -> Iterator[FieldError]:
     """Validate a PriorityLevelConfiguration."""
     name, spec = obj["metadata"].get("name") or "", obj.get("spec") or {}
     yield from _validate_spec(spec, name)
-    fixed = PRIORITY_LEVELS.get(name)
-    if fixed is not None and not (name == EXEMPT and spec.get("type") == "Exempt") and fixed != spec:
-        yield field.invalid(_SPEC, spec, f"spec of '{name}' must equal the fixed value")
+    yield from _check_fixed(spec, name)
     yield from validate_flow_conditions(obj)
+
+
+def _check_fixed(spec: Tree, name: str) -> Iterator[FieldError]:
+    fixed = PRIORITY_LEVELS.get(name)
+    if fixed is None:
+        return
+    compared, exception = spec, ""
+    if name == EXEMPT:
+        compared, exception = {**spec, "exempt": fixed["exempt"]}, " except the 'spec.exempt' field"
+    if compared != fixed:
+        shown = go_form("PriorityLevelConfigurationSpec", spec)
+        yield field.invalid(_SPEC, shown, f"spec of '{name}'{exception} must equal the fixed value")
 
 
 def _validate_spec(spec: Tree, name: str) -> Iterator[FieldError]:

@@ -133,10 +133,35 @@ def test_validate_flow_schema_rejects_invalid_fields(edits, fault):
     assert texts(validate_flow_schema(edited(VALID, edits))) == [fault]
 
 
+@pytest.mark.parametrize(
+    ("kind", "places"),
+    [
+        ("ServiceAccount", ["serviceAccount", "user", "group"]),
+        ("User", ["user", "serviceAccount", "group"]),
+        ("Group", ["group", "serviceAccount", "user"]),
+    ],
+)
+def test_validate_flow_schema_reports_the_missing_source_of_a_subject_before_forbidden_ones(kind, places):
+    subject = {"kind": kind, **{place: {"name": "s", "namespace": "n"} for place in places[1:]}}
+    faults = texts(validate_flow_schema(edited(VALID, {f"{AT}.subjects": [subject]})))
+    assert [fault.partition(":")[0] for fault in faults] == [f"{PATH}.subjects[0].{place}" for place in places]
+
+
+def test_validate_flow_schema_introduces_faults_of_namespaces():
+    [fault] = texts(validate_flow_schema(edited(VALID, {f"{AT}.resourceRules.0.namespaces": ["-a"]})))
+    intro = "each member of this list must be '*' or a DNS-1123 label; a lowercase RFC 1123 label must consist of"
+    assert fault.startswith(f'{PARTS}.namespaces[0]: Invalid value: "-a": {intro} ')
+
+
 def test_validate_flow_schema_rejects_changes_of_mandatory_schemas():
     [fault] = texts(validate_flow_schema(edited(VALID, {"metadata.name": "catch-all"})))
-    assert fault.startswith("spec: Invalid value: {")
-    assert fault.endswith(": spec of 'catch-all' must equal the fixed value")
+    assert fault == (
+        'spec: Invalid value: {"PriorityLevelConfiguration":{"Name":"p"},"MatchingPrecedence":500,'
+        '"DistinguisherMethod":null,"Rules":[{"Subjects":[{"Kind":"User","User":{"Name":"u"},"Group":null,'
+        '"ServiceAccount":null}],"ResourceRules":[{"Verbs":["get"],"APIGroups":[""],"Resources":["pods"],'
+        '"ClusterScope":false,"Namespaces":["n"]}],"NonResourceRules":[{"Verbs":["*"],'
+        '"NonResourceURLs":["/healthz","/api/*"]}]}]}: spec of \'catch-all\' must equal the fixed value'
+    )
 
 
 @pytest.mark.parametrize(

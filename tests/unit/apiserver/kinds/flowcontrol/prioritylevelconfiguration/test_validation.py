@@ -84,7 +84,19 @@ def test_validate_priority_level_limits_entropy_of_hands():
 def test_validate_priority_level_accepts_changed_shares_of_exempt():
     exempt = named("exempt", spec=PRIORITY_LEVELS["exempt"])
     assert texts(validate_priority_level(edited(exempt, {"spec.exempt.nominalConcurrencyShares": 5}))) == []
-    assert texts(validate_priority_level(edited(exempt, {"spec": VALID["spec"]}))) != []
+
+
+def test_validate_priority_level_rejects_other_changes_of_exempt():
+    exempt = named("exempt", spec=PRIORITY_LEVELS["exempt"])
+    limited = {"nominalConcurrencyShares": 1, "lendablePercent": 0, "limitResponse": {"type": "Reject"}}
+    assert texts(validate_priority_level(edited(exempt, {LIMITED: limited}))) == [
+        f"{LIMITED}: Forbidden: must be nil if the type is not Limited",
+        (
+            'spec: Invalid value: {"Type":"Exempt","Limited":{"NominalConcurrencyShares":1,"LimitResponse":{"Type":"Reject",'
+            '"Queuing":null},"LendablePercent":0,"BorrowingLimitPercent":null},"Exempt":{"NominalConcurrencyShares":0,'
+            "\"LendablePercent\":0}}: spec of 'exempt' except the 'spec.exempt' field must equal the fixed value"
+        ),
+    ]
 
 
 def test_validate_priority_level_rejects_changes_of_catch_all():
