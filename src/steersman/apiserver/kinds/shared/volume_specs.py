@@ -76,9 +76,12 @@ def _check_azure_file(source: Tree, path: Path) -> Iterator[FieldError]:
         yield field.required(path.child("secretNamespace"))
 
 
-def _check_iscsi(source: Tree, path: Path) -> Iterator[FieldError]:
-    if not source.get("targetPortal"):
+def _check_iscsi(source: Tree, path: Path, volume_name: str = "") -> Iterator[FieldError]:
+    portal = source.get("targetPortal") or ""
+    if not portal:
         yield field.required(path.child("targetPortal"))
+    if source.get("initiatorName") is not None and len(f"{volume_name}:{portal}") > sources.ISCSI_LENGTH_MAX:
+        yield field.invalid(path.child("targetportal"), portal, sources.ISCSI_TOO_LONG)
     yield from sources.check_iscsi_rest(source, path, unknown="must be valid format")
     yield from sources.check_secret_ref(source, path)
 
@@ -216,9 +219,10 @@ def _validate_sources(spec: Tree, path: Path, volume_name: str) -> Iterator[Fiel
         if number and name != "flexVolume":  # upstream counts flex volumes, but does not reject them
             yield field.forbidden(path.child("cephFS" if name == "cephfs" else name), _MORE_THAN_ONE)
             continue
-        yield from SOURCES[name](spec[name], path.child(shown))
         if name == "iscsi":
-            yield from _validate_iscsi_length(spec[name], path.child("iscsi", "targetportal"), volume_name)
+            yield from _check_iscsi(spec[name], path.child(shown), volume_name)
+        else:
+            yield from SOURCES[name](spec[name], path.child(shown))
         if name == "local" and spec.get("nodeAffinity") is None:
             yield field.required(path.child("nodeAffinity"), "Local volume requires node affinity")
     host_path = (spec.get("hostPath") or {}).get("path")
@@ -226,12 +230,6 @@ def _validate_sources(spec: Tree, path: Path, volume_name: str) -> Iterator[Fiel
     if is_root and spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         detail = "may not be 'recycle' for a hostPath mount of '/'"
         yield field.forbidden(path.child("persistentVolumeReclaimPolicy"), detail)
-
-
-def _validate_iscsi_length(source: Tree, path: Path, volume_name: str) -> Iterator[FieldError]:
-    portal = source.get("targetPortal") or ""
-    if source.get("initiatorName") is not None and len(f"{volume_name}:{portal}") > sources.ISCSI_LENGTH_MAX:
-        yield field.invalid(path, portal, sources.ISCSI_TOO_LONG)
 
 
 def _validate_attributes_class(spec: Tree, path: Path) -> Iterator[FieldError]:

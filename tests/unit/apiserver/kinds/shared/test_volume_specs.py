@@ -136,12 +136,13 @@ def test_validate_volume_spec_rejects_fields_of_persistent_volumes_inline(spec: 
             ],
         ),
         (
-            {"iscsi": {"targetPortal": "t" * 64, "iqn": IQN, "initiatorName": IQN}},
+            {"iscsi": {"targetPortal": "t" * 64, "initiatorName": IQN}},
             [
                 (
                     f'spec.iscsi.targetportal: Invalid value: "{"t" * 64}": Total length of <volume name>:<iscsi.targetPortal>'
                     " must be under 64 characters if iscsi.initiatorName is specified."
-                )
+                ),
+                "spec.iscsi.iqn: Required value",
             ],
         ),
         (
