@@ -53,8 +53,9 @@ def type_meta(tree: Any) -> TypeMeta:
         return TypeMeta("", "")
     if not isinstance(tree, dict):
         raise _unreadable(f"json: cannot unmarshal {json_type(tree)} into Go value of type {_ENVELOPE}")
-    api_version = tree.get("apiVersion") or ""
-    kind = tree.get("kind") or ""
+    api_version, kind = tree.get("apiVersion", ""), tree.get("kind", "")
+    api_version = "" if api_version is None else api_version
+    kind = "" if kind is None else kind
     if not (isinstance(api_version, str) and isinstance(kind, str)):
         name, value = ("kind", kind) if isinstance(api_version, str) else ("apiVersion", api_version)
         raise _unreadable(f"json: cannot unmarshal {json_type(value)} into Go struct field .{name} of type string")

@@ -40,6 +40,14 @@ def test_type_meta_returns_group_version_and_kind(tree: Any, group: str, version
             f"couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type {STRUCT}",
         ),
         (
+            {"kind": 0},
+            "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string",
+        ),
+        (
+            {"apiVersion": [], "kind": "Pod"},
+            "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go struct field .apiVersion of type string",
+        ),
+        (
             {"kind": 3},
             "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string",
         ),
