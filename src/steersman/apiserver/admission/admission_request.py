@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steersman.apimachinery.envelope import TypeMeta
+from steersman.apimachinery.envelope import TypeMeta, type_meta
 from steersman.apimachinery.errors import StatusError, internal_error
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.trees import copy_tree
@@ -40,11 +40,15 @@ class KindChange(NamedTuple):
     reason: str
 
 
-def changed_kind(patched: Tree, before: Tree) -> KindChange | None:
-    """Return why a patched built-in object cannot be used; None if its kind is unchanged or left out."""
+def changed_kind(patched: Any, before: Tree, *, is_custom: bool) -> KindChange | None:
+    """Return why a patched object of another kind cannot be used; None if its kind is unchanged or left out.
+
+    The schema of a custom object checks its kind. Raises DecodeError for what is not an object with a kind.
+    """
     was = TypeMeta(before.get("apiVersion", ""), before.get("kind", ""))
-    now = TypeMeta(patched.get("apiVersion") or was.api_version, patched.get("kind") or was.kind)
-    if now == was:
+    meta = type_meta(patched)
+    now = TypeMeta(meta.api_version or was.api_version, meta.kind or was.kind)
+    if is_custom or now == was:
         return None
     try:
         struct_for(now.group, now.version, now.kind)

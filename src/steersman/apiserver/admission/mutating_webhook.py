@@ -179,10 +179,9 @@ def patched_object(
     """
     patched = apply_operations(before, operations)
     kind = kind_of(matched, subresource)
-    if served is None or not served.is_custom:
-        changed = changed_kind(patched, before)
-        if changed is not None:
-            raise plain_error(changed.reason) if changed.is_registered else internal_error(changed.reason)
+    changed = changed_kind(patched, before, is_custom=served is not None and served.is_custom)
+    if changed is not None:
+        raise plain_error(changed.reason) if changed.is_registered else internal_error(changed.reason)
     if served is not None and kind["kind"] == matched.kind:
         tree = _decode_own(served.decode, served.struct, patched)
         has_changed = tree != before

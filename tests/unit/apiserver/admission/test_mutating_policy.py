@@ -126,6 +126,11 @@ async def test_unknown_fields_are_an_internal_error():
             "failed to convert object: converting (v1.Secret) to (core.ConfigMap): unknown conversion",
         ),
         ("/kind", "'Nope'", 'no kind "Nope" is registered for version "v1"'),
+        (
+            "/kind",
+            "0",
+            "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string",
+        ),
     ],
 )
 async def test_patched_object_that_cannot_be_decoded_is_an_internal_error(path, value, message):

@@ -128,6 +128,11 @@ async def test_mutating_webhook_with_broken_patch_fails(response, text, ignored)
     [
         ("/kind", "Secret", "converting (v1.Secret) to (core.ConfigMap): unknown conversion"),
         ("/kind", "Foo", 'Internal error occurred: no kind "Foo" is registered for version "v1"'),
+        (
+            "/kind",
+            1,
+            "Internal error occurred: couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string",
+        ),
         ("/apiVersion", "v2", 'Internal error occurred: no kind "ConfigMap" is registered for version "v2"'),
     ],
 )
