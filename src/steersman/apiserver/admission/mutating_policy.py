@@ -277,6 +277,7 @@ async def _replace_object(changed: Tree, attributes: Attributes, served: ServedR
     unknown: list[str] = []
     if served.decode is not None:
         tree, unknown = served.decode(tree)
+        tree.setdefault("metadata", {})  # the patch may have removed it
     elif served.struct is not None:
         tree, unknown = decode(served.struct, tree)
     if unknown and not served.is_custom:

@@ -210,5 +210,7 @@ async def _replace_object(attributes: Attributes, matched: Resource, tree: Tree,
 def _decode_own(decode_custom: Any, struct: Struct | None, patched: Tree) -> Tree:
     tree: Tree = copy_tree(patched)
     if decode_custom is not None:
-        return decode_custom(tree)[0]  # type: ignore[no-any-return]
+        decoded: Tree = decode_custom(tree)[0]
+        decoded.setdefault("metadata", {})  # the patch may have removed it
+        return decoded
     return tree if struct is None else decode(struct, tree).tree

@@ -1,10 +1,13 @@
 """Mutating webhooks."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from tests.unit.apiserver.admission.hooked import Hooked, patch_response
 from tests.unit.apiserver.writing import MERGE_PATCH
+
+from steersman.apiserver.admission.mutating_webhook import patched_object
 
 
 def add(path: str, value: object) -> dict[str, object]:
@@ -141,3 +144,17 @@ async def test_mutating_webhook_that_changes_the_kind_fails_the_request(field, v
         await server.configure("mutating", "bad", failurePolicy="Ignore")
         answer = await server.write()
         assert (answer.code, answer.body["message"]) == (500, text)
+
+
+def test_patched_custom_object_has_metadata_when_the_patch_removes_it():
+    resource = SimpleNamespace(group="example.com", version="v1", kind="Shirt", subresources=())
+    served = SimpleNamespace(
+        decode=lambda tree: (tree, []),
+        struct=None,
+        is_custom=True,
+        resource=resource,
+        strategy=SimpleNamespace(default=lambda *_: None),
+    )
+    before = {"apiVersion": "example.com/v1", "kind": "Shirt", "metadata": {"name": "a"}}
+    operations = [{"op": "remove", "path": "/metadata"}]
+    assert patched_object(before, operations, resource, served, "") == ({**before, "metadata": {}}, True)
