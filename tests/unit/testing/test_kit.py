@@ -686,3 +686,11 @@ def test_events_of_stale_watches_are_late_for_clients_of_other_processes():
         cluster.clock.advance(2)
         assert operator.wait(HANG_SECONDS) == 0
         assert operator.output == "ADDED\n"
+
+
+def test_idle_day_of_a_cluster_with_an_endpoint_skips_heartbeats():
+    with Cluster(clock="virtual") as cluster:
+        cluster.settle()
+        before = len(cluster.requests())
+        cluster.clock.advance(hours=24)
+        assert len(cluster.requests()) - before < 500

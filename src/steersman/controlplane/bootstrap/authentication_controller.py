@@ -23,9 +23,12 @@ class AuthenticationController(Controller):
 
     name: ClassVar[str] = "cluster-authentication-info"
 
-    def __init__(self, context: ControllerContext, info: AuthenticationInfo) -> None:
+    def __init__(
+        self, context: ControllerContext, info: AuthenticationInfo, *, interval_seconds: float = INTERVAL_SECONDS
+    ) -> None:
         super().__init__(context)
         self._info = info
+        self._interval_seconds = interval_seconds
         self.watch(CONFIG_MAPS, keys=lambda _: (_KEY,), namespace=NAMESPACE, field_selector=f"metadata.name={NAME}")
 
     async def start(self) -> None:
@@ -35,4 +38,4 @@ class AuthenticationController(Controller):
     async def reconcile(self, key: str) -> Result | None:
         """Publish the settings, based on the live ConfigMap."""
         await publish(self.client, self._info)
-        return Result(requeue_after_seconds=INTERVAL_SECONDS)
+        return Result(requeue_after_seconds=self._interval_seconds)

@@ -39,7 +39,7 @@ from steersman.controlplane.bootstrap.errors import BootstrapError
 from steersman.controlplane.bootstrap.identity import Identity, take_identity
 from steersman.controlplane.bootstrap.kubernetes_service import DesiredService
 from steersman.controlplane.bootstrap.loop_options import LoopOptions
-from steersman.controlplane.bootstrap.master_leases import MasterLeases
+from steersman.controlplane.bootstrap.master_leases import TTL_SECONDS, MasterLeases
 from steersman.controlplane.bootstrap.node_port_repair import NodePortRepairer
 from steersman.controlplane.bootstrap.repair_reporter import Reporter
 from steersman.controlplane.bootstrap.service_writes import correct_service
@@ -102,7 +102,11 @@ class BootstrapController:
         self.client: Final = Client(
             LoopbackTransport(loopback), clock=clock, user_agent=f"kube-apiserver/{KUBERNETES_VERSION}"
         )
-        self.leases: Final = MasterLeases(store, media_type=options.stored_media_type)
+        self.leases: Final = MasterLeases(
+            store,
+            ttl_seconds=int(TTL_SECONDS * self.loop_options.period_factor),
+            media_type=options.stored_media_type,
+        )
         self.service_ranges: Final = tuple(
             ip_network(text.strip()) for text in options.service_cluster_ip_range.split(",")
         )

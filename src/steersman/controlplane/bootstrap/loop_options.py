@@ -12,7 +12,7 @@ from steersman.client.reflector import ReflectorOptions  # noqa: TC001 — read 
 class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of ``BootstrapLoops``."""
 
-    #: Factor of all periods without a trigger, e.g. of repairs; below 360, or the identity Lease expires.
+    #: Factor of all periods without a trigger, e.g. of repairs, and of the lifetime of the endpoint's lease; below 360, or the identity Lease expires.
     period_factor: float = 1.0
     #: Options of all informers; None: the defaults.
     reflector: ReflectorOptions | None = None

@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.observability.metrics import Family
+from steersman.controlplane.bootstrap.authentication_controller import INTERVAL_SECONDS as AUTHENTICATION_SECONDS
 from steersman.controlplane.bootstrap.authentication_controller import AuthenticationController
 from steersman.controlplane.bootstrap.cluster_ip_controller import ClusterIPRepair
 from steersman.controlplane.bootstrap.identity import (
@@ -86,7 +87,11 @@ class BootstrapLoops:
         if self._elections is not None:
             self._controllers.append(self._elections)
         if bootstrap.authentication is not None:
-            self._controllers.append(AuthenticationController(context, bootstrap.authentication))
+            self._controllers.append(
+                AuthenticationController(
+                    context, bootstrap.authentication, interval_seconds=AUTHENTICATION_SECONDS * factor
+                )
+            )
 
     async def run(self) -> None:
         """Run until cancelled. Raises the error of a loop."""
@@ -109,7 +114,12 @@ class BootstrapLoops:
         bootstrap, clock, client = self._bootstrap, self._bootstrap.clock, self._bootstrap.client
         endpoint = bootstrap.public_endpoint
         if endpoint is not None and bootstrap.options.endpoint_reconciler_type == "lease":
-            yield "endpoint lease", keep_lease(bootstrap.leases, endpoint.address, clock=clock)
+            yield (
+                "endpoint lease",
+                keep_lease(
+                    bootstrap.leases, endpoint.address, clock=clock, interval_seconds=SERVICE_SECONDS * self._factor
+                ),
+            )
             yield "endpoint leases", follow_leases(bootstrap.leases, self._service, clock=clock)
         dice, metrics = self._context.dice, self._context.metrics.heartbeats
         heartbeat = identity_heartbeat(

@@ -81,12 +81,14 @@ class KubernetesServiceController(Controller):
         return Result(requeue_after_seconds=self._interval_seconds)
 
 
-async def keep_lease(leases: MasterLeases, address: str, *, clock: Clock) -> None:
+async def keep_lease(
+    leases: MasterLeases, address: str, *, clock: Clock, interval_seconds: float = INTERVAL_SECONDS
+) -> None:
     """Renew the address's lease, until cancelled: also while the API cannot be written to."""
     while True:
         try:
             await leases.hold(address)
-            wait = INTERVAL_SECONDS
+            wait = interval_seconds
         except StoreError as error:
             _log.warning("cannot renew the lease of %s: %s", address, error)
             wait = _RETRY_SECONDS
