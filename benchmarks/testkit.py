@@ -1,4 +1,4 @@
-"""The test kit: time to start clusters of a test, to fork them from a template, to rewind, and to run tests.
+"""The test kit: time to start clusters of a test, to fork them from a template, to rewind, to pass a day, and to run tests.
 
 ``python -m benchmarks.testkit [--rounds N]``. CPU time is that of the cluster's process until it is ready, which a busy
 machine does not change; wall time is what a test waits. Exit code 1 when a median of the CPU time misses its target.
@@ -22,6 +22,7 @@ from steersman.testing import Cluster, Snapshot
 BARE: dict[str, Any] = {"nodes": 0, "controllers": [], "scheduler": False}
 TEMPLATE_OBJECTS = 200
 SUITE_TESTS = 100
+CRON_JOBS = 10
 _SUITE = """\
 import pytest
 
@@ -63,6 +64,32 @@ def rewound(cluster: Cluster, snapshot: Snapshot) -> tuple[float, float]:
     return 1000 * (time.perf_counter() - started_at), 1000 * (cluster.cpu_seconds - cpu)
 
 
+def cron_jobs(count: int) -> list[dict[str, Any]]:
+    """Return CronJobs that run each hour."""
+    pod = {"restartPolicy": "Never", "containers": [{"name": "report", "image": "busybox"}]}
+    spec = {"schedule": "0 * * * *", "jobTemplate": {"spec": {"template": {"spec": pod}}}}
+    return [
+        {
+            "apiVersion": "batch/v1",
+            "kind": "CronJob",
+            "metadata": {"name": f"report-{number}", "namespace": "default"},
+            "spec": spec,
+        }
+        for number in range(count)
+    ]
+
+
+def passed_day(objects: list[dict[str, Any]]) -> tuple[float, float]:
+    """Return wall and CPU milliseconds of a virtual day."""
+    with Cluster(clock="virtual") as cluster:
+        if objects:
+            cluster.apply(objects)
+        cluster.settle()
+        cpu, started_at = cluster.cpu_seconds, time.perf_counter()
+        cluster.clock.advance(hours=24)
+        return 1000 * (time.perf_counter() - started_at), 1000 * (cluster.cpu_seconds - cpu)
+
+
 def measure_suite() -> bool:
     """Run tests with a cluster each, on two workers."""
     with tempfile.TemporaryDirectory() as folder:
@@ -99,6 +126,12 @@ def main() -> int:
             target=whole + 60,
         )
         targets_met += [is_met, report("rewind", lambda: rewound(template, snapshot), rounds=rounds, target=30)[0]]
+    day_rounds = min(rounds, 3)
+    targets_met.append(report("a day, idle", lambda: passed_day([]), rounds=day_rounds, target=2000)[0])
+    day = report(
+        f"a day, {CRON_JOBS} CronJobs", lambda: passed_day(cron_jobs(CRON_JOBS)), rounds=day_rounds, target=2000
+    )
+    targets_met.append(day[0])
     if not arguments.without_suite:
         targets_met.append(measure_suite())
     print(json.dumps({"fork_more_ms": round(forked - whole, 1)}))
