@@ -197,6 +197,10 @@ class Strategy:
         """Why ``name`` (or, with ``prefix``, a generateName) cannot name an object of this kind."""
         return names.name_is_dns_subdomain(name, prefix=prefix)
 
+    def name_rule(self, obj: Tree) -> names.NameRule:
+        """Return the name rule of a new object; ``name_errors`` unless it depends on other fields."""
+        return self.name_errors
+
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         """Return the errors of a new object; metadata is validated by the caller."""
         return ()

@@ -160,7 +160,7 @@ def validate_create(strategy: Strategy, ctx: RequestContext, tree: Tree, *, grou
     """Check a prepared new object, warn, and bring it into its stored form. Raises 422."""
     metadata = tree["metadata"]
     errors = validate_object_meta(
-        metadata, namespaced=namespaced, name_rule=strategy.name_errors, with_managed_fields=False
+        metadata, namespaced=namespaced, name_rule=strategy.name_rule(tree), with_managed_fields=False
     )
     errors += _finalizer_errors(metadata, need_domains=strategy.finalizers_need_domains)
     errors += strategy.validate(ctx, tree)

@@ -220,8 +220,12 @@ CapacityRequirements: Requests?
 DeviceConstraint: Requests? MatchAttribute? DistinctAttribute?
 DeviceClaimConfiguration: Requests? Opaque:OpaqueConfiguration?
 OpaqueConfiguration: Driver Parameters~
-CustomResourceDefinitionVersion: Name Served! Storage! Deprecated! DeprecationWarning? Schema~ Subresources~
+CustomResourceDefinitionVersion: Name Served! Storage! Deprecated! DeprecationWarning? Schema~
+  Subresources:CustomResourceSubresources?
   AdditionalPrinterColumns:PrinterColumn? SelectableFields:SelectableField?
+CustomResourceSubresources: Status:CustomResourceStatus? Scale:CustomResourceScale?
+CustomResourceStatus:
+CustomResourceScale: SpecReplicasPath StatusReplicasPath LabelSelectorPath?
 PrinterColumn: Name Type Format Description Priority# JSONPath
 SelectableField: JSONPath
 ValidationRule: Rule Message MessageExpression Reason? FieldPath OptionalOldSelf?

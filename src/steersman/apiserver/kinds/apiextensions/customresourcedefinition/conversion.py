@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery import field
 from steersman.apimachinery.pem import pem_blocks
 from steersman.apiserver.kinds.shared.validation import check_supported
-from steersman.apiserver.kinds.shared.webhook_clients import validate_client, validate_review_versions
+from steersman.apiserver.kinds.shared.webhook_clients import (
+    REVIEW_VERSIONS,
+    validate_client,
+    validate_review_versions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,9 +21,33 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 _STRATEGIES: Final = ("None", "Webhook")
+_UNREADABLE: Final = "unable to load root certificates: data does not contain any valid RSA or ECDSA certificates"
 
 
-def validate_conversion(spec: Tree, path: Path) -> Iterator[FieldError]:
+class Strictness(NamedTuple):
+    """Rules that depend on the stored definition. Defaults: those of a new one."""
+
+    #: One of the review versions must be known.
+    known_review_version: bool = True
+    #: The CA bundle must be readable.
+    readable_bundle: bool = False
+
+
+def strictness_for(before: Tree | None, *, is_established: bool) -> Strictness:
+    """Return the rules for an update of a definition with the conversion ``before``.
+
+    Unknown review versions and unreadable CA bundles are accepted if the stored definition has such.
+    """
+    webhook = (before or {}).get("webhook") or {}
+    versions = webhook.get("conversionReviewVersions") or ()
+    bundle = (webhook.get("clientConfig") or {}).get("caBundle") or ""
+    return Strictness(
+        known_review_version=not versions or any(version in REVIEW_VERSIONS for version in versions),
+        readable_bundle=is_established and (not bundle or _is_readable(bundle)),
+    )
+
+
+def validate_conversion(spec: Tree, path: Path, strictness: Strictness) -> Iterator[FieldError]:
     """Validate the conversion strategy: None, or Webhook with its client configuration."""
     conversion = spec.get("conversion")
     if conversion is None:
@@ -36,26 +64,16 @@ def validate_conversion(spec: Tree, path: Path) -> Iterator[FieldError]:
             yield field.required(client_path, "required when strategy is set to Webhook")
         else:
             yield from validate_client(client, client_path)
-        yield from validate_review_versions(versions, versions_path)
+            bundle = client.get("caBundle") or ""
+            if bundle and strictness.readable_bundle and not _is_readable(bundle):
+                yield field.invalid(client_path.child("caBundle"), bundle, _UNREADABLE)
+        yield from validate_review_versions(versions, versions_path, must_be_known=strictness.known_review_version)
         return
     detail = "should not be set when strategy is not set to Webhook"
     if client is not None:
         yield field.forbidden(client_path, detail)
     if versions:
         yield field.forbidden(versions_path, detail)
-
-
-def validate_ca_bundle(conversion: Tree | None, before: Tree | None, path: Path) -> Iterator[FieldError]:
-    """Reject a change of an established definition's CA bundle from valid to invalid."""
-    bundle, old = _ca_bundle(conversion), _ca_bundle(before)
-    if bundle and not _is_readable(bundle) and (not old or _is_readable(old)):
-        detail = "unable to load root certificates: data does not contain any valid RSA or ECDSA certificates"
-        yield field.invalid(path.child("webhookClientConfig", "caBundle"), bundle, detail)
-
-
-def _ca_bundle(conversion: Tree | None) -> str:
-    webhook = (conversion or {}).get("webhook") or {}
-    return (webhook.get("clientConfig") or {}).get("caBundle") or ""
 
 
 def _is_readable(bundle: str) -> bool:

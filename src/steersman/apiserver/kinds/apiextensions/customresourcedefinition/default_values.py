@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
 _ENVELOPE: Final = ("apiVersion", "kind", "metadata")
+_SUBSCHEMAS: Final = ("items", "allOf", "anyOf", "oneOf", "not", "additionalProperties", "additionalItems")
+_MAPS_OF_SUBSCHEMAS: Final = ("properties", "patternProperties", "definitions", "dependencies")
 
 
 def validate_defaults(schema: Tree, path: Path, *, is_resource: bool = True) -> Iterator[FieldError]:
@@ -38,6 +40,17 @@ def validate_defaults(schema: Tree, path: Path, *, is_resource: bool = True) -> 
         if not (is_resource and name in _ENVELOPE):
             where = path.child("properties").key(name)
             yield from validate_defaults(below, where, is_resource=bool(below.get(_EMBEDDED)))
+
+
+def has_defaults(schema: Any) -> bool:
+    """Report whether a schema or one of its subschemas has a default."""
+    if isinstance(schema, list):
+        return any(map(has_defaults, schema))
+    if not isinstance(schema, dict):
+        return False
+    parts = [schema.get(key) for key in _SUBSCHEMAS]
+    parts += [part for key in _MAPS_OF_SUBSCHEMAS for part in (schema.get(key) or {}).values()]
+    return schema.get("default") is not None or any(map(has_defaults, parts))
 
 
 def _broken_rules(schema: Tree, default: Any, path: Path) -> Iterator[FieldError]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.workmeter import spend
-from steersman.apiserver.kinds.apiextensions.customresourcedefinition.openapi_schema import UNITS_PER_SCHEMA
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.schema_form import UNITS_PER_SCHEMA
 from steersman.schema.openapi_formats import is_known
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.schema_form import items_form
 from steersman.apiserver.kinds.shared.validation import repeat_positions
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def _validate_map(schema: Tree, path: Path) -> Iterator[FieldError]:
     if items is None:
         yield field.required(path.child("items"), f"must have a schema if {_LIST_TYPE} is map")
     elif isinstance(items, list):
-        yield field.invalid(path.child("items"), items, f"must only have a single schema if {_LIST_TYPE} is map")
+        detail = f"must only have a single schema if {_LIST_TYPE} is map"
+        yield field.invalid(path.child("items"), items_form(items), detail)
     elif items.get("type") != "object":
         detail = f"must be object if parent array's {_LIST_TYPE} is map"
         yield field.invalid(path.child("items", "type"), items.get("type", ""), detail)

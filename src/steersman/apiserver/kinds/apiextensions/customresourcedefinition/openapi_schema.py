@@ -9,6 +9,7 @@ from steersman.apimachinery import field
 from steersman.apimachinery.workmeter import spend
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.field_paths import FieldPathError, follow
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.list_rules import validate_lists
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.schema_form import UNITS_PER_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError, Path
     from steersman.apimachinery.trees import Tree
 
-#: Work units of one schema in one walk over a definition.
-UNITS_PER_SCHEMA: Final = 10
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"

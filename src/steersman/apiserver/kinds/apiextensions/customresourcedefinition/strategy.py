@@ -10,12 +10,14 @@ from steersman.apiserver.generic.writing import time_text
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.conditions import set_condition
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.formats import unrecognized_formats
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.validation import (
+    definition_name_rule,
     validate_definition,
     validate_definition_status,
     validate_definition_update,
 )
 
 if TYPE_CHECKING:
+    from steersman.apimachinery import names
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
@@ -73,6 +75,9 @@ class CustomResourceDefinitionStrategy(Strategy):
         conditions = [dict(c) for c in (obj.get("status") or {}).get("conditions") or ()]
         set_condition(conditions, "Terminating", "True", *_PENDING, now=time_text(ctx.now))
         obj["status"] = {**(obj.get("status") or {}), "conditions": conditions}
+
+    def name_rule(self, obj: Tree) -> names.NameRule:
+        return definition_name_rule(obj)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> list[FieldError]:
         return list(validate_definition(obj))

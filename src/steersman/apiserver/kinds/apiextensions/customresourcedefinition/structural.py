@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery import field
 from steersman.apimachinery.regexp import RegexpError, compile_regexp
 from steersman.apimachinery.workmeter import spend
-from steersman.apiserver.kinds.apiextensions.customresourcedefinition.openapi_schema import UNITS_PER_SCHEMA
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.schema_form import UNITS_PER_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -18,9 +18,12 @@ from steersman.apiserver.kinds.apiextensions.customresourcedefinition.approval i
     is_protected,
 )
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.conversion import (
-    validate_ca_bundle,
+    Strictness,
+    strictness_for,
     validate_conversion,
 )
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.default_values import has_defaults
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.schema_form import schema_form
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.version_parts import (
     has_status,
     validate_columns,
@@ -33,7 +36,7 @@ from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.validation import check_supported, check_unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
@@ -54,14 +57,21 @@ class _Form(NamedTuple):
     versions: list[Tree]
 
 
+def definition_name_rule(obj: Tree) -> names.NameRule:
+    """Return the name rule of a new definition: ``<plural>.<group>``, a DNS subdomain."""
+    expected = f"{_spec_names(obj).get('plural', '')}.{obj['spec'].get('group', '')}"
+
+    def rule(name: str, /, *, prefix: bool = False) -> Sequence[str]:
+        faults = names.name_is_dns_subdomain(name, prefix=prefix)
+        return faults if name == expected else [*faults, 'must be spec.names.plural+"."+spec.group']
+
+    return rule
+
+
 def validate_definition(obj: Tree) -> Iterator[FieldError]:
     """Validate a new definition."""
-    spec, plural, group = obj["spec"], _spec_names(obj).get("plural", ""), obj["spec"].get("group", "")
-    for key in ("generateName", "name"):
-        name = obj["metadata"].get(key)
-        if name and name != f"{plural}.{group}":
-            yield field.invalid(Path("metadata", key), name, 'must be spec.names.plural+"."+spec.group')
-    yield from _validate_spec(spec)
+    spec = obj["spec"]
+    yield from _validate_spec(spec, Strictness())
     yield from validate_definition_status(obj)
     yield from _validate_stored_versions(obj)
     yield from _validate_approval(obj, None)
@@ -71,9 +81,9 @@ def validate_definition(obj: Tree) -> Iterator[FieldError]:
 def validate_definition_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
     """Validate an update of a definition."""
     spec, before = obj["spec"], old["spec"]
-    yield from _validate_spec(spec)
-    if has_condition(old.get("status"), "Established"):
-        yield from validate_ca_bundle(spec.get("conversion"), before.get("conversion"), _SPEC.child("conversion"))
+    is_established = has_condition(old.get("status"), "Established")
+    yield from _validate_spec(spec, strictness_for(before.get("conversion"), is_established=is_established))
+    if is_established:
         yield from check_unchanged(spec.get("scope"), before.get("scope"), _SPEC.child("scope"))
         yield from check_unchanged(
             _spec_names(obj).get("kind"), _spec_names(old).get("kind"), _SPEC.child("names", "kind")
@@ -103,19 +113,26 @@ def _internal_form(versions: list[Tree]) -> _Form:
     common = {}
     for part in _PARTS if versions else ():
         values = [version.get(part) for version in versions]
-        if values[0] is not None and all(value == values[0] for value in values):
+        if all(value == values[0] for value in values):
             common[part] = values[0]
+    if "schema" not in common:
+        common.pop("selectableFields", None)
     return _Form(common, [{key: value for key, value in v.items() if key not in common} for v in versions])
 
 
-def _validate_spec(spec: Tree) -> Iterator[FieldError]:
+def _validate_spec(spec: Tree, strictness: Strictness) -> Iterator[FieldError]:
     form = _internal_form(spec.get("versions") or [])
     yield from _validate_group(spec.get("group") or "", _SPEC.child("group"))
     yield from check_supported(spec.get("scope"), _SCOPES, _SPEC.child("scope"))
-    if (form.common.get("schema") or {}).get("openAPIV3Schema") is None:
+    if _schema_of(form.common) is None:
         for position, version in enumerate(form.versions):
-            if (version.get("schema") or {}).get("openAPIV3Schema") is None:
+            if _schema_of(version) is None:
                 yield field.required(_SPEC.child("versions").index(position).child("schema", "openAPIV3Schema"))
+    if spec.get("preserveUnknownFields") and any(
+        has_defaults(_schema_of(part)) for part in (form.common, *form.versions)
+    ):
+        detail = "must be false in order to use defaults in the schema"
+        yield field.invalid(_SPEC.child("preserveUnknownFields"), True, detail)
     yield from _validate_versions(form, _SPEC.child("versions"))
     spec_names = spec.get("names") or {}
     for name in ("plural", "singular", "kind", "listKind"):
@@ -123,7 +140,12 @@ def _validate_spec(spec: Tree) -> Iterator[FieldError]:
             yield field.required(_SPEC.child("names", name))
     yield from _validate_names(spec_names, _SPEC.child("names"))
     yield from _validate_common(form)
-    yield from validate_conversion(spec, _SPEC.child("conversion"))
+    yield from validate_conversion(spec, _SPEC.child("conversion"), strictness)
+
+
+def _schema_of(version: Tree) -> Tree | None:
+    schema: Tree | None = (version.get("schema") or {}).get("openAPIV3Schema")
+    return schema
 
 
 def _validate_group(group: str, path: Path) -> Iterator[FieldError]:
@@ -144,26 +166,30 @@ def _validate_versions(form: _Form, path: Path) -> Iterator[FieldError]:
             yield field.invalid(here.child("name"), version.get("name", ""), ",".join(faults))
         yield from _validate_warning(version, here.child("deprecationWarning"))
         own = version.get("subresources")
-        status = shared_status if "subresources" in form.common else has_status(own)
+        status = shared_status or has_status(own)
         yield from validate_schema_part(version.get("schema"), here.child("schema"), has_status=status)
         yield from validate_subresources(own, here.child("subresources"))
         yield from validate_columns(
             version.get("additionalPrinterColumns") or (), here.child("additionalPrinterColumns")
         )
         if selectable := version.get("selectableFields"):
-            schema = (version.get("schema") or {}).get("openAPIV3Schema")
-            yield from validate_selectable_fields(selectable, schema, here.child("selectableFields"))
+            detail = "selectableFields may only be set when version.schema.openAPIV3Schema is not included"
+            where = here.child("selectableFields")
+            yield from validate_selectable_fields(selectable, _schema_of(version), where, if_no_schema=detail)
     version_names = [version.get("name", "") for version in form.versions]
     if len(set(version_names)) < len(version_names):
         yield field.invalid(path, _shown(form.versions), "must contain unique version names")
     if sum(bool(version.get("storage")) for version in form.versions) != 1:
         yield field.invalid(path, _shown(form.versions), "must have exactly one version marked as storage version")
-    if version_names and (faults := names.check_dns1035_label(version_names[0])):
+    if version_names and version_names[0] and (faults := names.check_dns1035_label(version_names[0])):
         yield field.invalid(_SPEC.child("version"), version_names[0], ",".join(faults))
 
 
 def _shown(versions: list[Tree]) -> list[Tree]:
     shown: list[Tree] = go_form("CustomResourceDefinitionVersion", versions)
+    for entry, version in zip(shown, versions, strict=True):
+        if entry["Schema"] is not None:
+            entry["Schema"] = {"OpenAPIV3Schema": schema_form(_schema_of(version))}
     return shown
 
 
@@ -175,8 +201,9 @@ def _validate_common(form: _Form) -> Iterator[FieldError]:
     columns = common.get("additionalPrinterColumns") or ()
     yield from validate_columns(columns, _SPEC.child("additionalPrinterColumns"))
     if selectable := common.get("selectableFields"):
-        schema = (common.get("schema") or {}).get("openAPIV3Schema")
-        yield from validate_selectable_fields(selectable, schema, _SPEC.child("selectableFields"))
+        detail = "selectableFields may only be set when validations.schema is included"
+        where = _SPEC.child("selectableFields")
+        yield from validate_selectable_fields(selectable, _schema_of(common), where, if_no_schema=detail)
 
 
 def _validate_warning(version: Tree, path: Path) -> Iterator[FieldError]:
@@ -229,7 +256,7 @@ def _validate_stored_versions(obj: Tree) -> Iterator[FieldError]:
         if version.get("storage") and version.get("name") not in stored:
             yield field.invalid(_STORED, stored, f"must have the storage version {version.get('name', '')}")
     version_names = {version.get("name", "") for version in versions}
-    for position, name in enumerate(stored):
+    for name, position in {name: position for position, name in enumerate(stored)}.items():
         if name not in version_names:
             detail = (
                 f"missing from spec.versions; {name} was previously a storage version, and must remain in "

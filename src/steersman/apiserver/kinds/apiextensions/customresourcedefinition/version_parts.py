@@ -9,6 +9,7 @@ from steersman.apiserver.kinds.apiextensions.customresourcedefinition.cel_rules 
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.default_values import validate_defaults
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.field_paths import FieldPathError, follow
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.openapi_schema import validate_schema
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.schema_form import schema_form, set_fields
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.structural import (
     check_convertible,
     validate_structural,
@@ -30,11 +31,7 @@ _AT_ROOT: Final = (
     "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems "
     "MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations"
 )
-_EXTENSIONS: Final = {
-    "XPreserveUnknownFields": "x-kubernetes-preserve-unknown-fields",
-    "XValidations": "x-kubernetes-validations",
-}
-_KEYS_AT_ROOT: Final = frozenset(_EXTENSIONS.get(n, n[0].lower() + n[1:]) for n in _AT_ROOT.split())
+_NAMES_AT_ROOT: Final = frozenset(_AT_ROOT.split())
 
 
 def has_status(subresources: Tree | None) -> bool:
@@ -47,28 +44,36 @@ def validate_schema_part(part: Tree | None, path: Path, *, has_status: bool) -> 
     schema = (part or {}).get("openAPIV3Schema")
     if schema is None:
         return
-    errors = [
-        *(_validate_root(schema, path) if has_status else ()),
-        *_validate_null(schema, path),
-        *_validate_structure(schema, path.child("openAPIV3Schema")),
-        *validate_schema(schema, path.child("openAPIV3Schema")),
-    ]
+    where = path.child("openAPIV3Schema")
+    # most faults that prevent the conversion are also faults of the schema, which are reported instead
+    fault = check_convertible(schema)
+    structural_errors = [] if fault else list(_validate_structure(schema, where))
+    schema_errors = list(validate_schema(schema, where))
+    errors = [*(_validate_root(schema, where) if has_status else ()), *_validate_null(schema, path)]
+    errors += structural_errors + schema_errors
     yield from errors
-    yield from validate_rules(schema, path.child("openAPIV3Schema"), errors)
-    if not errors and (fault := check_convertible(schema)):
-        yield field.invalid(path.child("openAPIV3Schema"), "", fault)
+    if fault:
+        if not errors:
+            yield field.invalid(where, "", fault)
+    elif not structural_errors:
+        yield from validate_rules(schema, where, schema_errors)
 
 
 def _validate_root(schema: Tree, path: Path) -> Iterator[FieldError]:
-    """Validate the root keywords of a schema with the status subresource, which is split from it for status writes."""
-    where, condition = path.child("openAPIV3Schema"), "if the status subresource is enabled"
-    if (schema.get("type") or "object") != "object":
-        detail = f'only "object" is allowed as the type at the root of the schema {condition}'
-        yield field.invalid(where.child("type"), schema["type"], detail)
-    elif not schema.keys() <= _KEYS_AT_ROOT:
-        yield field.invalid(
-            where, schema, f"only [{_AT_ROOT}] fields are allowed at the root of the schema {condition}"
-        )
+    """Validate the root keywords of a schema with the status subresource, which is split from it for status writes.
+
+    As upstream, only the first fault in the order of Go's fields is reported.
+    """
+    condition = "if the status subresource is enabled"
+    for name in set_fields(schema):
+        if name == "Type" and schema["type"] != "object":
+            detail = f'only "object" is allowed as the type at the root of the schema {condition}'
+            yield field.invalid(path.child("type"), schema["type"], detail)
+            return
+        if name not in _NAMES_AT_ROOT:
+            detail = f"only [{_AT_ROOT}] fields are allowed at the root of the schema {condition}"
+            yield field.invalid(path, schema_form(schema), detail)
+            return
 
 
 def _validate_null(schema: Tree, path: Path) -> Iterator[FieldError]:
@@ -77,8 +82,6 @@ def _validate_null(schema: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_structure(schema: Tree, path: Path) -> Iterator[FieldError]:
-    if check_convertible(schema):
-        return  # the schema's own validation reports most of them
     faults = validate_structural(schema, path)
     yield from faults or validate_defaults(schema, path)
 
@@ -128,11 +131,12 @@ def _validate_path(value: str, path: Path) -> Iterator[FieldError]:
         yield field.invalid(path, value, "must be a simple json path starting with .")
 
 
-def validate_selectable_fields(fields: Sequence[Tree], schema: Tree | None, path: Path) -> Iterator[FieldError]:
-    """Validate selectable fields."""
+def validate_selectable_fields(
+    fields: Sequence[Tree], schema: Tree | None, path: Path, *, if_no_schema: str
+) -> Iterator[FieldError]:
+    """Validate selectable fields. ``if_no_schema``: the error for a version without a schema."""
     if schema is None:
-        detail = "selectableFields may only be set when version.schema.openAPIV3Schema is not included"
-        yield field.invalid(path, "", detail)
+        yield field.invalid(path, "", if_no_schema)
         return
     plain_paths: set[str] = set()
     for position, selectable in enumerate(fields):

@@ -7,15 +7,17 @@ from tests.unit.apiserver.kinds.samples import texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.conversion import (
-    validate_ca_bundle,
+    Strictness,
+    strictness_for,
     validate_conversion,
 )
 
+NEW = Strictness()
 CLIENT = {"url": "https://example.com/convert"}
 
 
-def faults(spec: dict) -> list[str]:
-    return texts(validate_conversion(spec, Path("c")))
+def faults(spec: dict, strictness: Strictness = NEW) -> list[str]:
+    return texts(validate_conversion(spec, Path("c"), strictness))
 
 
 def by_webhook(**webhook: object) -> dict:
@@ -78,14 +80,28 @@ def bundle(text: str) -> dict:
 GOOD = bundle("-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n")
 
 
-def test_validate_ca_bundle_rejects_change_to_invalid_bundle():
-    bad = bundle("x")
-    fault = (
-        'c.webhookClientConfig.caBundle: Invalid value: "eA==": unable to load root certificates: data does not contain '
-        "any valid RSA or ECDSA certificates"
-    )
-    assert texts(validate_ca_bundle(bad, GOOD, Path("c"))) == [fault]
-    assert texts(validate_ca_bundle(bad, None, Path("c"))) == [fault]
-    assert texts(validate_ca_bundle(bad, bad, Path("c"))) == []
-    assert texts(validate_ca_bundle(GOOD, bad, Path("c"))) == []
-    assert texts(validate_ca_bundle(None, GOOD, Path("c"))) == []
+UNREADABLE = (
+    'c.webhookClientConfig.caBundle: Invalid value: "eA==": unable to load root certificates: data does not contain '
+    "any valid RSA or ECDSA certificates"
+)
+BAD = bundle("x")
+
+
+@pytest.mark.parametrize(
+    ("old", "is_established", "wrong"),
+    [(GOOD, True, [UNREADABLE]), (None, True, [UNREADABLE]), (BAD, True, []), (GOOD, False, [])],
+)
+def test_validate_conversion_rejects_change_to_invalid_bundle_when_established(old, is_established, wrong):
+    strictness = strictness_for(old, is_established=is_established)
+    versions = ["c.conversionReviewVersions: Required value"]
+    assert faults({"conversion": BAD}, strictness) == wrong + versions
+    assert faults({"conversion": GOOD}, strictness) == versions
+
+
+@pytest.mark.parametrize(
+    ("versions", "is_rejected"), [([], True), (["v1"], True), (["v2", "v1"], True), (["v2"], False)]
+)
+def test_validate_conversion_accepts_unknown_review_versions_only_if_stored(versions, is_rejected):
+    strictness = strictness_for(by_webhook(conversionReviewVersions=versions), is_established=True)
+    new = by_webhook(clientConfig=CLIENT, conversionReviewVersions=["v3"])
+    assert bool(faults({"conversion": new}, strictness)) == is_rejected

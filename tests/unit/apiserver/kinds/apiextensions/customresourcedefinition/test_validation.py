@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.apiserver.kinds.samples import GONE, defaulted, edited, named, texts
 
+from steersman.apimachinery import names
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.strategy import CustomResourceDefinitionStrategy
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.validation import (
     validate_definition,
@@ -45,10 +46,6 @@ def test_validate_definition_accepts_valid_definitions(edits):
 @pytest.mark.parametrize(
     ("edits", "fault"),
     [
-        (
-            {"metadata.name": "shirts"},
-            'metadata.name: Invalid value: "shirts": must be spec.names.plural+"."+spec.group',
-        ),
         (
             {"metadata.name": "shirts.local", "spec.group": "local"},
             'spec.group: Invalid value: "local": should be a domain with at least one dot',
@@ -118,6 +115,78 @@ def test_validate_definition_accepts_valid_definitions(edits):
 )
 def test_validate_definition_rejects_invalid_fields(edits, fault):
     assert fault in texts(validate_definition(edited(VALID, edits)))
+
+
+@pytest.mark.parametrize(
+    ("name", "faults"),
+    [
+        ("shirts.example.com", []),
+        ("shirts", ['must be spec.names.plural+"."+spec.group']),
+        ("S", [*names.check_dns1123_subdomain("S"), 'must be spec.names.plural+"."+spec.group']),
+    ],
+)
+def test_definition_name_rule_requires_plural_and_group(name, faults):
+    assert list(CustomResourceDefinitionStrategy().name_rule(VALID)(name)) == faults
+
+
+def test_validate_definition_reports_preserved_unknown_fields_with_defaults_first():
+    schema = {"type": "object", "properties": {"a": {"type": "string", "default": "b"}}}
+    edits = {"spec.preserveUnknownFields": True, "spec.versions": [{**VERSION, "schema": {"openAPIV3Schema": schema}}]}
+    faults = texts(validate_definition(edited(VALID, {**edits, "spec.scope": ""})))
+    assert faults[:2] == [
+        "spec.scope: Required value",
+        "spec.preserveUnknownFields: Invalid value: true: must be false in order to use defaults in the schema",
+    ]
+
+
+def test_validate_definition_reports_no_top_level_version_without_version_name():
+    faults = texts(validate_definition(edited(VALID, {"spec.versions.0.name": ""})))
+    assert [fault for fault in faults if fault.startswith("spec.version:")] == []
+
+
+SELECTABLE = {"selectableFields": [{"jsonPath": ".a"}]}
+BARE = {"name": "v1", "served": True, "storage": True, **SELECTABLE}
+
+
+@pytest.mark.parametrize(
+    ("versions", "fault"),
+    [
+        (
+            [BARE],
+            'spec.selectableFields: Invalid value: "": selectableFields may only be set when validations.schema is included',
+        ),
+        (
+            [BARE, {**OTHER, **SELECTABLE}],
+            (
+                'spec.versions[0].selectableFields: Invalid value: "": selectableFields may only be set when '
+                "version.schema.openAPIV3Schema is not included"
+            ),
+        ),
+    ],
+)
+def test_validate_definition_rejects_selectable_fields_without_schema(versions, fault):
+    assert fault in texts(validate_definition(edited(VALID, {"spec.versions": versions})))
+
+
+def test_validate_definition_shows_versions_with_schemas_in_go_form():
+    other = {**OTHER, "storage": True, "schema": {"openAPIV3Schema": {"type": "object", "maxProperties": 1}}}
+    faults = texts(validate_definition(edited(VALID, {"spec.versions": [VERSION, other]})))
+    assert len([fault for fault in faults if '"Schema":{"OpenAPIV3Schema":{"ID":""' in fault]) == 1
+
+
+def test_validate_definition_reports_repeated_stored_versions_once():
+    faults = texts(validate_definition(edited(VALID, {"status.storedVersions": ["v0", "v1", "v0"]})))
+    assert [fault.partition(":")[0] for fault in faults] == ["status.storedVersions[2]"]
+
+
+def test_validate_definition_update_accepts_unknown_review_version_if_stored():
+    conversion = {
+        "strategy": "Webhook",
+        "webhook": {"clientConfig": {"url": "https://example.com"}, "conversionReviewVersions": ["v0"]},
+    }
+    old = edited(VALID, {"spec.conversion": conversion})
+    assert texts(validate_definition_update(edited(old, {"spec.names.shortNames": ["s"]}), old)) == []
+    assert texts(validate_definition_update(old, VALID)) != []
 
 
 @pytest.mark.parametrize(

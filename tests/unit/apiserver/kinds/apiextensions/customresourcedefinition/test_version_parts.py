@@ -58,9 +58,8 @@ def test_validate_schema_part_restricts_root_keywords_with_status_subresource():
     schema = {"type": "object", "minProperties": 1}
     assert schema_faults(schema) == []
     (fault,) = schema_faults(schema, status=True)
-    assert fault.startswith(
-        'v.openAPIV3Schema: Invalid value: {"type":"object","minProperties":1}: only [Description Type'
-    )
+    assert fault.startswith('v.openAPIV3Schema: Invalid value: {"ID":"","Schema":"","Ref":null,"Description":""')
+    assert '"MinProperties":1,' in fault
     assert fault.endswith(
         "XValidations] fields are allowed at the root of the schema if the status subresource is enabled"
     )
@@ -68,6 +67,43 @@ def test_validate_schema_part_restricts_root_keywords_with_status_subresource():
         'v.openAPIV3Schema.type: Invalid value: "string": only "object" is allowed as the type at the root of the schema '
         "if the status subresource is enabled"
     )
+
+
+@pytest.mark.parametrize(
+    ("schema", "path"),
+    [
+        ({"type": "string", "minProperties": 1}, "v.openAPIV3Schema.type"),
+        ({"type": "string", "id": "x"}, "v.openAPIV3Schema"),
+        ({"type": "object", "nullable": False, "x-kubernetes-embedded-resource": False}, ""),
+    ],
+)
+def test_validate_schema_part_reports_first_root_keyword_in_go_order(schema, path):
+    faults = [fault for fault in schema_faults(schema, status=True) if "status subresource" in fault]
+    assert [fault.partition(":")[0] for fault in faults] == [path][: bool(path)]
+
+
+RULES = {"x-kubernetes-validations": [{"rule": "x"}]}
+
+
+@pytest.mark.parametrize(
+    ("properties", "count"),
+    [
+        ({"a": {"type": "string", **RULES}, "b": {"type": "string", "uniqueItems": True}}, 1),
+        ({"a": {"type": "string", **RULES}, "b": {}}, 0),
+        ({"a": {"type": "string", **RULES}, "b": {"type": "string", "default": 1}}, 0),
+        ({"a": {"type": "string", **RULES}, "b": {"type": "string", "$ref": "x"}}, 0),
+        ({"a": {"type": "string", "uniqueItems": True, **RULES}}, 0),
+    ],
+)
+def test_validate_schema_part_compiles_rules_only_of_structural_schemas(properties, count):
+    faults = schema_faults({"type": "object", "properties": properties})
+    assert len([fault for fault in faults if "undeclared reference" in fault]) == count
+    assert len(faults) > count
+
+
+def test_validate_schema_part_compiles_rules_despite_root_errors():
+    faults = schema_faults({"type": "object", "minProperties": 1, "nullable": True, **RULES}, status=True)
+    assert len([fault for fault in faults if "undeclared reference" in fault]) == 1
 
 
 def test_has_status_is_true_for_empty_status():
@@ -143,17 +179,17 @@ def test_validate_columns_rejects_invalid_columns(column, wrong):
     ],
 )
 def test_validate_selectable_fields_rejects_invalid_paths(path, wrong):
-    assert texts(validate_selectable_fields([{"jsonPath": path}], SCHEMA, Path("f"))) == wrong
+    assert texts(validate_selectable_fields([{"jsonPath": path}], SCHEMA, Path("f"), if_no_schema="")) == wrong
 
 
 def test_validate_selectable_fields_limits_number_and_rejects_duplicates():
     twice = [{"jsonPath": ".spec.colour"}] * 2
-    assert texts(validate_selectable_fields(twice, SCHEMA, Path("f"))) == [
+    assert texts(validate_selectable_fields(twice, SCHEMA, Path("f"), if_no_schema="")) == [
         'f[1].jsonPath: Duplicate value: ".spec.colour"'
     ]
     many = {"type": "object", "properties": {f"f{n}": {"type": "string"} for n in range(9)}}
     fields = [{"jsonPath": f".f{n}"} for n in range(9)]
-    assert texts(validate_selectable_fields(fields, many, Path("f"))) == ["f: Too many: 9: must have at most 8 items"]
-    assert texts(validate_selectable_fields(twice, None, Path("f"))) == [
-        'f: Invalid value: "": selectableFields may only be set when version.schema.openAPIV3Schema is not included'
+    assert texts(validate_selectable_fields(fields, many, Path("f"), if_no_schema="")) == [
+        "f: Too many: 9: must have at most 8 items"
     ]
+    assert texts(validate_selectable_fields(twice, None, Path("f"), if_no_schema="no")) == ['f: Invalid value: "": no']
