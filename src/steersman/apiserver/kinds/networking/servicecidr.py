@@ -57,11 +57,12 @@ def _validate(cidrs: list[str]) -> Iterator[FieldError]:
     if len(cidrs) > 2:
         yield field.invalid(_CIDRS, go_form("ServiceCIDRSpec", {"cidrs": cidrs}), "may only hold up to 2 values")
         return
+    families = {network.version for cidr in cidrs if (network := parse_cidr(cidr)) is not None}
+    if len(cidrs) == 2 and len(families) < 2:
+        yield field.invalid(_CIDRS, cidrs, _ONE_A_FAMILY)
+        return
     for position, cidr in enumerate(cidrs):
         yield from check_all(_CIDRS.index(position), cidr, check_cidr(cidr))
-    networks = [parse_cidr(cidr) for cidr in cidrs]
-    if None not in networks and len({network.version for network in networks if network}) < len(cidrs):
-        yield field.invalid(_CIDRS, cidrs, _ONE_A_FAMILY)
 
 
 def _validate_change(cidrs: list[str], before: list[str]) -> Iterator[FieldError]:

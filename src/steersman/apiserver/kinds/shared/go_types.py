@@ -145,6 +145,7 @@ CSIPersistent: Driver VolumeHandle ReadOnly! FSType VolumeAttributes? Controller
   NodeExpandSecretRef:SecretReference?
 Local: Path FSType?
 SecretReference: Name Namespace
+EventSource: Component Host
 ObjectReference: Kind Namespace Name UID APIVersion ResourceVersion FieldPath
 Projected: Sources:VolumeProjection? DefaultMode?
 VolumeProjection: Secret:KeysProjection? DownwardAPI:DownwardAPIProjection? ConfigMap:KeysProjection?
@@ -228,5 +229,6 @@ CustomResourceStatus:
 CustomResourceScale: SpecReplicasPath StatusReplicasPath LabelSelectorPath?
 PrinterColumn: Name Type Format Description Priority# JSONPath
 SelectableField: JSONPath
+AuditAnnotation: Key ValueExpression
 ValidationRule: Rule Message MessageExpression Reason? FieldPath OptionalOldSelf?
 """

@@ -56,10 +56,10 @@ class PolicyExpressions:
         yield from self._check(expression, path, MESSAGE, authorizer=False)
 
     def audit_annotation(self, expression: str, path: Path) -> Iterator[FieldError]:
-        """Validate an audit annotation's ``valueExpression``."""
+        """Validate an audit annotation's ``valueExpression``, which is compiled without surrounding spaces."""
         from steersman.cel.admission import AUDIT_ANNOTATION  # noqa: PLC0415 — loaded with the first expression
 
-        yield from self._check(expression, path, AUDIT_ANNOTATION)
+        yield from self._check(expression.strip(), path, AUDIT_ANNOTATION, shown=expression)
 
     def mutation(self, expression: str, path: Path, *, patch_type: str) -> Iterator[FieldError]:
         """Validate the expression of a mutation."""
@@ -68,13 +68,16 @@ class PolicyExpressions:
         purpose = APPLY_CONFIGURATION if patch_type == "ApplyConfiguration" else JSON_PATCH
         yield from self._check(expression, path, purpose)
 
-    def _check(self, expression: str, path: Path, purpose: Purpose, *, authorizer: bool = True) -> Iterator[FieldError]:
+    def _check(
+        self, expression: str, path: Path, purpose: Purpose, *, authorizer: bool = True, shown: str = ""
+    ) -> Iterator[FieldError]:
+        """Compile an expression; errors show ``shown``, if set, as their value."""
         from steersman.cel.admission import ExpressionError  # noqa: PLC0415 — loaded with the first expression
 
         try:
             self.compiler.compile(expression, purpose, authorizer=authorizer)
         except ExpressionError as error:
-            yield field.invalid(path, expression, str(error))
+            yield field.invalid(path, shown or expression, str(error))
 
 
 def check_match_condition(expression: str, path: Path, *, has_params: bool) -> Iterator[FieldError]:

@@ -14,6 +14,7 @@ from steersman.apiserver.kinds.admissionregistration.shared.matching import (
     validate_match,
 )
 from steersman.apiserver.kinds.shared.conditions import validate_conditions as validate_status_conditions
+from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.validation import check_all, repeat_positions, validate_label_selector
 
 if TYPE_CHECKING:
@@ -199,7 +200,11 @@ def _validate_annotations(
     annotations: Sequence[Tree], policy: str, path: Path, expressions: PolicyExpressions
 ) -> Iterator[FieldError]:
     if len(annotations) > _ANNOTATIONS_MAX:
-        yield field.invalid(path, annotations, f"must not have more than {_ANNOTATIONS_MAX} auditAnnotations")
+        yield field.invalid(
+            path,
+            go_form("AuditAnnotation", [*annotations]),
+            f"must not have more than {_ANNOTATIONS_MAX} auditAnnotations",
+        )
     seen: set[str] = set()
     for position, annotation in enumerate(annotations):
         here, key = path.index(position), annotation.get("key") or ""

@@ -78,6 +78,6 @@ def _validate_webhook(
         yield field.invalid(path.child("timeoutSeconds"), seconds, detail)
     for name in _SELECTORS:
         yield from validate_label_selector(webhook.get(name), path.child(name), allow_invalid_values=lax_selectors)
-    yield from validate_client(webhook.get("clientConfig") or {}, path.child("clientConfig"))
     yield from check_enum(webhook.get("reinvocationPolicy"), REINVOCATION_POLICIES, path.child("reinvocationPolicy"))
+    yield from validate_client(webhook.get("clientConfig") or {}, path.child("clientConfig"))
     yield from validate_conditions(webhook.get("matchConditions") or (), path.child("matchConditions"))

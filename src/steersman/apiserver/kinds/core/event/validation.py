@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
+from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.validation import FIELD_IS_IMMUTABLE, check_all
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 _TEXT_LENGTH_MAX: Final = 128
 _MESSAGE_LENGTH_MAX: Final = 1024
 _UNSET: Final = "needs to be unset"
-#: #: The misspelling of the error for a too long value is upstream's; clients may match it.
-_SHOWN_NAMES: Final = {"reportingInstance": "repotingIntance"}
 #: Fields that are immutable through ``events.k8s.io``, in upstream's order, where ``reason`` occurs twice.
 _IMMUTABLE: Final = (
     "involvedObject",
@@ -38,6 +37,8 @@ _IMMUTABLE: Final = (
     "reportingController",
     "reportingInstance",
 )
+#: Values shown for unset fields other than strings and structs.
+_UNSET_VALUES: Final = {"firstTimestamp": None, "lastTimestamp": None, "count": 0, "eventTime": None, "related": None}
 
 
 def validate_event(event: Tree, *, is_strict: bool) -> list[FieldError]:
@@ -53,12 +54,26 @@ def validate_event_update(event: Tree, old: Tree, *, is_strict: bool) -> list[Fi
     errors = list(_validate_loosely(event, is_strict=is_strict))
     if not is_strict:
         return errors
+    if event.get("series") != old.get("series"):
+        errors += _validate_series(event)
     for name in _IMMUTABLE:
         stored = "reportingComponent" if name == "reportingController" else name
         new, before = event.get(stored), old.get(stored)
         if (new or None) != (before or None):
-            errors.append(field.invalid(name, "" if new is None else new, FIELD_IS_IMMUTABLE))
-    return errors + list(_validate_series(event))
+            errors.append(field.invalid(name, _shown_value(name, new), FIELD_IS_IMMUTABLE))
+    return errors
+
+
+def _shown_value(name: str, value: Any) -> Any:
+    if value is None and name in _UNSET_VALUES:
+        return _UNSET_VALUES[name]
+    match name:
+        case "involvedObject" | "related":
+            return go_form("ObjectReference", value or {})
+        case "source":
+            return go_form("EventSource", value or {})
+        case _:
+            return value or ""
 
 
 def _validate_loosely(event: Tree, *, is_strict: bool) -> Iterator[FieldError]:
@@ -83,7 +98,7 @@ def _validate_loosely(event: Tree, *, is_strict: bool) -> Iterator[FieldError]:
         value = event.get(name) or ""
         if not value:
             yield field.required(name)
-        yield from _check_length(_SHOWN_NAMES.get(name, name), value, _TEXT_LENGTH_MAX)
+        yield from _check_length(name, value, _TEXT_LENGTH_MAX)
     yield from _check_length("message", event.get("message") or "", _MESSAGE_LENGTH_MAX)
 
 

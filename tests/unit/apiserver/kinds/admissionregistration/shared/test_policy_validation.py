@@ -123,6 +123,19 @@ def test_validate_validating_policy_rejects_invalid_fields(edits, faults):
     assert texts(validate_validating_policy(edited(VALID, edits))) == faults
 
 
+def test_validate_validating_policy_shows_too_many_annotations_in_go_form():
+    annotations = [{"key": f"k{number}", "valueExpression": "'v'"} for number in range(21)]
+    (fault,) = texts(validate_validating_policy(edited(VALID, {"spec.auditAnnotations": annotations})))
+    assert fault.startswith('spec.auditAnnotations: Invalid value: [{"Key":"k0","ValueExpression":"\'v\'"},')
+
+
+def test_validate_validating_policy_compiles_annotation_without_surrounding_spaces():
+    annotations = [{"key": "k", "valueExpression": "  nothing"}]
+    (fault,) = texts(validate_validating_policy(edited(VALID, {"spec.auditAnnotations": annotations})))
+    assert fault.startswith('spec.auditAnnotations[0].valueExpression: Invalid value: "  nothing": ')
+    assert "<input>:1:1:" in fault
+
+
 def test_validate_mutating_policy_accepts_valid_policy():
     assert texts(validate_mutating_policy(MUTATING)) == []
 

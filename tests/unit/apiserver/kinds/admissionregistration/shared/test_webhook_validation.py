@@ -87,3 +87,9 @@ def test_validate_webhooks_accepts_legacy_values_of_old_configuration(edits):
     old = edited(VALID, edits)
     assert len(texts(validate_webhooks(old))) == 1
     assert texts(validate_webhooks(old, old)) == []
+
+
+def test_validate_webhooks_reports_reinvocation_policy_before_client():
+    hook = {"webhooks.0.reinvocationPolicy": "Odd", "webhooks.0.clientConfig": {}}
+    faults = texts(validate_webhooks(edited(VALID, hook)))
+    assert [fault.partition(":")[0] for fault in faults] == [f"{PATH}.reinvocationPolicy", f"{PATH}.clientConfig"]

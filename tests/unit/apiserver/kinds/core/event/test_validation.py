@@ -52,7 +52,7 @@ def test_validate_event_accepts_complete_new_event(is_strict: bool):
         ({"reason": ""}, "reason: Required value"),
         ({"reportingInstance": ""}, "reportingInstance: Required value"),
         ({"action": "a" * 129}, 'action: Invalid value: "": can have at most 128 characters'),
-        ({"reportingInstance": "a" * 129}, 'repotingIntance: Invalid value: "": can have at most 128 characters'),
+        ({"reportingInstance": "a" * 129}, 'reportingInstance: Invalid value: "": can have at most 128 characters'),
         ({"message": "a" * 1025}, 'message: Invalid value: "": can have at most 1024 characters'),
     ],
 )
@@ -84,6 +84,36 @@ def test_validate_event_is_stricter_through_events_group(part: dict, fault: str)
     obj = tree(**{**NEW, **part})
     assert error_texts(validate_event(obj, is_strict=True)) == [fault]
     assert error_texts(validate_event(obj, is_strict=False)) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "fault"),
+    [
+        ({"related": None}, "related: Invalid value: null"),
+        ({"eventTime": None}, "eventTime: Invalid value: null"),
+        ({"reason": None}, 'reason: Invalid value: ""'),
+        ({"source": {"component": "c"}}, 'source: Invalid value: {"Component":"c","Host":""}'),
+        (
+            {"involvedObject": {"namespace": "n", "name": "p"}},
+            (
+                'involvedObject: Invalid value: {"Kind":"","Namespace":"n","Name":"p","UID":"","APIVersion":"",'
+                '"ResourceVersion":"","FieldPath":""}'
+            ),
+        ),
+    ],
+)
+def test_validate_event_update_shows_values_in_go_form(part: dict, fault: str):
+    old = tree(**NEW, related={"name": "r"})
+    faults = error_texts(validate_event_update({**old, **part}, old, is_strict=True))
+    assert f"{fault}: field is immutable" in faults
+
+
+def test_validate_event_update_reports_changed_series_before_immutable_fields():
+    old = tree(**NEW, series={"count": 1})
+    faults = error_texts(validate_event_update({**old, "message": "m"}, old, is_strict=True))
+    assert faults == ['message: Invalid value: "m": field is immutable']
+    faults = error_texts(validate_event_update({**old, "message": "m", "series": {"count": 0}}, old, is_strict=True))
+    assert [fault.partition(":")[0] for fault in faults] == ["series.count", "series.lastObservedTime", "message"]
 
 
 def test_validate_event_update_accepts_only_series_changes_through_events_group():
