@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 _decode: Final = msgspec.json.Decoder().decode
 
-_RAW_HEAD: Final = b'{"metadata":{"resourceVersion":"'
+_VERSIONED: Final = b'{"metadata":{"resourceVersion":'
+_RAW_HEAD: Final = _VERSIONED + b'"'
 #: ``}``, the last byte of an object.
 _BRACE: Final = 0x7D
 _NO_LABELS: Final[dict[str, str]] = {}
@@ -220,6 +221,14 @@ class Layout:
         """Return the entry of an object; ``revision`` 0: one that is not stored and has no resourceVersion."""
         value = self.encode(tree)
         return self.entry(key, value, revision) if revision else Entry(key, b"{" + value[len(self.head) :], 0)
+
+    def unstored(self, key: str, tree: Tree) -> Entry:
+        """Return the entry of an object that is not stored, with the resourceVersion of ``tree``, which may be any text."""
+        rest, version = self.encode(tree)[len(self.head) :], tree["metadata"].get("resourceVersion")
+        if not version:
+            return Entry(key, b"{" + rest, 0)
+        rest = rest.removeprefix(b'"metadata":{')
+        return Entry(key, b"".join((_VERSIONED, encode(version), b"" if rest[0] == _BRACE else b",", rest)), 0)
 
     def tree(self, entry: Entry) -> Tree:
         """Return a new, whole tree of the object: kind, apiVersion, metadata with resourceVersion, and the rest."""

@@ -35,7 +35,6 @@ from steersman.apiserver.generic.writing import (
     prepare_create,
     prepare_update,
     resource_version_of,
-    sent_version,
     time_text,
     validate_create,
     validate_update,
@@ -239,10 +238,7 @@ class ObjectStore:
             raise Conflict(key, kv)
         if self._has_extra_ops:
             await self.strategy.extra_ops_on_create(ctx, tree)
-        version = sent_version(tree["metadata"])
-        if ctx.is_large:
-            return await in_worker(self.layout.entry_of, key, tree, version)
-        return self.layout.entry_of(key, tree, version)
+        return await in_worker(self.layout.unstored, key, tree) if ctx.is_large else self.layout.unstored(key, tree)
 
     async def replace(self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry) -> Entry:
         """Store a changed object; remove it when nothing holds it any more. Raises ``Conflict``.
