@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.envelope import TypeMeta, type_meta
 from steersman.apimachinery.errors import StatusError, internal_error
-from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.gotext import quote, to_json
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Operation
 from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
@@ -43,12 +44,15 @@ class KindChange(NamedTuple):
 def changed_kind(patched: Any, before: Tree, *, is_custom: bool) -> KindChange | None:
     """Return why a patched object of another kind cannot be used; None if its kind is unchanged or left out.
 
-    The schema of a custom object checks its kind. Raises DecodeError for what is not an object with a kind.
+    The kind of a custom object is required, and only its group is compared here: validation rejects another kind.
+    Raises DecodeError for what is not an object with a kind.
     """
     was = TypeMeta(before.get("apiVersion", ""), before.get("kind", ""))
     meta = type_meta(patched)
+    if is_custom:
+        return _changed_group(patched, meta, was)
     now = TypeMeta(meta.api_version or was.api_version, meta.kind or was.kind)
-    if is_custom or now == was:
+    if now == was:
         return None
     try:
         struct_for(now.group, now.version, now.kind)
@@ -59,6 +63,19 @@ def changed_kind(patched: Any, before: Tree, *, is_custom: bool) -> KindChange |
         )
     own = f"{was.group.partition('.')[0] or 'core'}.{was.kind}"
     reason = f"converting ({now.version}.{now.kind}) to ({own}): unknown conversion"
+    return KindChange(is_registered=True, reason=reason)
+
+
+def _changed_group(patched: Any, now: TypeMeta, was: TypeMeta) -> KindChange | None:
+    """Return why a patched custom object of another group cannot be converted back. Upstream: ``crConverter``."""
+    if not now.kind:
+        raise DecodeError(f"Object 'Kind' is missing in '{to_json(patched, sort_keys=True)}'")
+    if now.group == was.group:
+        return None
+    reason = (
+        f"{now.group}/{now.version}, Kind={now.kind} is unstructured and is not suitable for converting to "
+        f"{quote(was.api_version)}"
+    )
     return KindChange(is_registered=True, reason=reason)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery import jsonpath, names
-from steersman.apimachinery.errors import method_not_supported
+from steersman.apimachinery import field, jsonpath, names
+from steersman.apimachinery.errors import invalid, method_not_supported
 from steersman.apimachinery.field import ErrorType
 from steersman.apimachinery.gotext import general_float_text, quote, to_json
 from steersman.apimachinery.trees import Tree, copy_tree
@@ -107,6 +107,7 @@ class CustomResourceStrategy(Strategy):
     def _validate(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[FieldError]:
         """Validate in the version of the request, to which ``obj`` and ``old`` are converted."""
         version = self._version
+        self._check_kind(obj)
         obj = {**obj, "apiVersion": version.resource.api_version}
         schema = version.schema
         faults: Sequence[Fault] = () if schema.acceptor.accepts(obj) else openapi_values.validate(schema.tree, obj)
@@ -125,6 +126,7 @@ class CustomResourceStrategy(Strategy):
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         """Validate the status; messages name its fields relative to the object."""
         version = self._version
+        self._check_kind(obj)
         obj = {**obj, "apiVersion": version.resource.api_version}
         old = structure.shown(version, self._stored, copy_tree(old), self._versions)
         schema = (version.schema.tree.get("properties") or {}).get("status")
@@ -135,6 +137,16 @@ class CustomResourceStrategy(Strategy):
             errors += [placed(fault.error, "status") for fault in new]
         errors += validate_scale_status(version.scale, obj)
         return version.schema.rules.validate(obj, old, faults=errors, warn=ctx.warn)
+
+    def _check_kind(self, obj: Tree) -> None:
+        """Raise 422 for an object to which mutating admission gave another kind.
+
+        Upstream: ``customResourceValidator.ValidateTypeMeta``; as there, the error names the object by its new kind.
+        """
+        resource, kind = self._version.resource, obj.get("kind")
+        if isinstance(kind, str) and kind != resource.kind:
+            wrong = field.invalid("kind", kind, f"must be {resource.kind}")
+            raise invalid(f"{kind}.{resource.group}", obj["metadata"].get("name") or "", [wrong])
 
     def canonicalize(self, obj: Tree) -> None:
         """Prune fields that the storage version does not specify."""

@@ -1,11 +1,13 @@
 """Definitions come, change and go on a whole server without sockets."""
 
 import asyncio
+import base64
 from datetime import UTC, datetime
 
 import msgspec
 import pytest
 from tests.busy_machine import HANG_SECONDS
+from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
 
 from steersman.asynckit.clock import FakeClock
 from steersman.testing import InProcessAPIServer
@@ -317,3 +319,55 @@ async def test_missing_status_is_defaulted_on_reads():
         await until(started, SHIRTS, 200)
         await started.request("POST", SHIRTS, body=shirt())
         assert (await started.request("GET", f"{SHIRTS}/a")).json()["status"] == {"ready": False}
+
+
+@pytest.mark.parametrize(
+    ("patch", "code", "message"),
+    [
+        (
+            {"op": "replace", "path": "/kind", "value": "Coat"},
+            422,
+            'Coat.example.com "a" is invalid: kind: Invalid value: "Coat": must be Shirt',
+        ),
+        (
+            {"op": "remove", "path": "/kind"},
+            500,
+            'Internal error occurred: Object \'Kind\' is missing in \'{"apiVersion":"example.com/v1",',
+        ),
+        (
+            {"op": "replace", "path": "/apiVersion", "value": "other.com/v1"},
+            500,
+            'other.com/v1, Kind=Shirt is unstructured and is not suitable for converting to "example.com/v1"',
+        ),
+        (
+            {"op": "remove", "path": "/apiVersion"},
+            500,
+            '/, Kind=Shirt is unstructured and is not suitable for converting to "example.com/v1"',
+        ),
+    ],
+)
+async def test_objects_whose_type_a_webhook_changes_are_rejected(server, patch, code, message):
+    async def respond(_: str, review: dict) -> bytes:
+        encoded = base64.b64encode(msgspec.json.encode([patch])).decode()
+        response = {"allowed": True, "patchType": "JSONPatch", "patch": encoded, "uid": review["request"]["uid"]}
+        return http_response({**review, "response": response})
+
+    rule = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["shirts"]}
+    async with WebhookServer(respond) as mutating:
+        hook = {
+            "name": "change.example.com",
+            "clientConfig": {"url": mutating.url, "caBundle": ca_bundle()},
+            "rules": [rule],
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+        stored = (await server.request("POST", SHIRTS, body=shirt())).json()
+        hooks = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+        body = msgspec.json.encode({"metadata": {"name": "change"}, "webhooks": [hook]})
+        assert (await server.request("POST", hooks, body=body)).code == 201
+        created = await server.request("POST", SHIRTS, body=shirt())
+        stored["spec"] = {"size": 2}
+        updated = await server.request("PUT", f"{SHIRTS}/a", body=msgspec.json.encode(stored))
+    for answer in (created, updated):
+        assert answer.code == code
+        assert answer.json()["message"].startswith(message)

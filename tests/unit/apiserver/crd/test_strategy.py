@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.crd.definition import all_versions
 from steersman.apiserver.crd.strategy import CustomResourceStrategy, DefinitionState, labels_of
 from steersman.apiserver.request import RequestContext, UserInfo
@@ -96,6 +97,15 @@ def test_generation_counts_status_only_without_the_subresource():
     tree = shirt(spec=1, other=2, status=3)
     assert strategy(subresources={"status": {}}).generation_view(tree) == {"spec": 1, "other": 2}
     assert strategy().generation_view(tree) == {"spec": 1, "other": 2, "status": 3}
+
+
+def test_objects_and_statuses_of_another_kind_are_invalid():
+    own, coat = strategy(subresources={"status": {}}), shirt(kind="Coat")
+    for validate in (own.validate_update, own.validate_status_update):
+        with pytest.raises(
+            StatusError, match=r'Coat\.example\.com "a" is invalid: kind: Invalid value: "Coat": must be Shirt'
+        ):
+            validate(CONTEXT, coat, shirt(kind="Shirt"))
 
 
 def test_selectable_fields_are_field_labels():
