@@ -214,6 +214,7 @@ ExactDeviceRequest: DeviceClassName Selectors:DeviceSelector? AllocationMode Cou
   Tolerations:DeviceToleration? Capacity:CapacityRequirements?
 DeviceSubRequest: Name DeviceClassName Selectors:DeviceSelector? AllocationMode Count# Tolerations:DeviceToleration?
   Capacity:CapacityRequirements?
+DeviceAttribute: IntValue=int? BoolValue=bool? StringValue=string? VersionValue=version?
 DeviceSelector: CEL:CELSelector?
 CELSelector: Expression
 DeviceToleration: Key Operator Value Effect TolerationSeconds?

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 _RESOURCE: Final = Path("spec", "resource", "resource")
 _VERSION: Final = Path("status", "resourceVersion")
 _CONDITIONS: Final = Path("status", "conditions")
-_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
+_INTEGER: Final = re.compile(r"([+-]?)0*([0-9]+)")
+_DIGITS_MAX: Final = 19
+_INT64_END: Final = 1 << 63
 _SUCCEEDED, _FAILED, _RUNNING = "Succeeded", "Failed", "Running"
 
 
@@ -72,16 +74,24 @@ def _validate_spec(obj: Tree) -> Iterator[FieldError]:
 
 def _validate_status(status: Tree, old: Tree) -> Iterator[FieldError]:
     version, before = status.get("resourceVersion") or "", old.get("resourceVersion") or ""
-    if version and not _INTEGER.fullmatch(version):
-        reason = f"strconv.ParseInt: parsing {quote(version)}: invalid syntax"
-        yield field.invalid(_VERSION, version, f"failed to parse resource version {quote(version)}: {reason}")
-    elif version and int(version) < 0:
-        yield field.invalid(_VERSION, int(version), "must be greater than or equal to 0")
+    if version:
+        yield from _validate_version(version)
     yield from validate_conditions(status.get("conditions"), _CONDITIONS)
     if before and version != before:
         yield field.invalid(_VERSION, version, "cannot be updated")
     for text in _condition_faults(status, old):
         yield field.invalid(_CONDITIONS, status.get("conditions") or [], text)
+
+
+def _validate_version(version: str) -> Iterator[FieldError]:
+    match = _INTEGER.fullmatch(version)
+    number = int(match[1] + match[2]) if match is not None and len(match[2]) <= _DIGITS_MAX else _INT64_END
+    if not -_INT64_END <= number < _INT64_END:
+        fault = "invalid syntax" if match is None else "value out of range"
+        reason = f"strconv.ParseInt: parsing {quote(version)}: {fault}"
+        yield field.invalid(_VERSION, version, f"failed to parse resource version {quote(version)}: {reason}")
+    elif number < 0:
+        yield field.invalid(_VERSION, number, "must be greater than or equal to 0")
 
 
 def _condition_faults(status: Tree, old: Tree) -> Iterator[str]:

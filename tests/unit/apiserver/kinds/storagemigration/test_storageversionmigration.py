@@ -34,6 +34,9 @@ def test_resource_is_required_and_immutable():
     ("new", "old", "detail"),
     [
         ({"resourceVersion": "x"}, {}, 'failed to parse resource version "x"'),
+        ({"resourceVersion": "9223372036854775808"}, {}, 'parsing "9223372036854775808": value out of range'),
+        ({"resourceVersion": "1" * 5000}, {}, "value out of range"),
+        ({"resourceVersion": "-01"}, {}, "must be greater than or equal to 0"),
         ({"resourceVersion": "-1"}, {}, "must be greater than or equal to 0"),
         ({"resourceVersion": "2"}, {"resourceVersion": "1"}, "cannot be updated"),
         ({"conditions": conditions("Succeeded", "Failed")}, {}, "Both success and failed"),

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery import field
 from steersman.apimachinery.regexp import RegexpError, compile_regexp
 from steersman.apimachinery.workmeter import spend
-from steersman.apiserver.kinds.apiextensions.customresourcedefinition.schema_form import UNITS_PER_SCHEMA
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.schema_form import (
+    UNITS_PER_SCHEMA,
+    set_fields,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,8 +54,8 @@ _UNSUPPORTED: Final = (
     ("additionalItems", "additionalItems"),
     ("definitions", "definitions"),
 )
-#: Keywords that upstream drops from structural schemas.
-_NOT_KEPT: Final = frozenset(("externalDocs", "example"))
+#: Fields of the schema of the root's metadata, by Go's names, that are allowed or that upstream drops.
+_IGNORED_IN_METADATA: Final = frozenset(("Type", "Default", "ExternalDocs", "Example"))
 
 
 class _Level(Enum):
@@ -146,10 +149,10 @@ def _validate_resource(schema: Tree, level: _Level, path: Path) -> Iterator[Fiel
 
 
 def _restricts_other_metadata(metadata: Tree) -> bool:
-    keywords = {key for key, value in metadata.items() if value or value is False} - _NOT_KEPT - {"type", "default"}
+    fields = set(set_fields(metadata)) - _IGNORED_IN_METADATA
     if metadata.get("properties", {}).keys() <= {"name", "generateName"}:
-        keywords.discard("properties")
-    return bool(keywords)
+        fields.discard("Properties")
+    return bool(fields)
 
 
 def _validate_junctors(schema: Tree, path: Path, *, skip_any_of: bool = False) -> Iterator[FieldError]:

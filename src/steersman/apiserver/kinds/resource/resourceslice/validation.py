@@ -18,6 +18,7 @@ from steersman.apiserver.kinds.resource.shared.device_rules import (
     check_set,
     check_taint,
 )
+from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.podspec.validate_placement import validate_node_selector
 from steersman.apiserver.kinds.shared.validation import check_all, check_unchanged
 
@@ -111,7 +112,8 @@ def _validate_node_association(spec: Tree) -> Iterator[FieldError]:
         yield from validate_node_selector(selector, where)
         terms = selector.get("nodeSelectorTerms") or []
         if len(terms) != 1:
-            yield field.invalid(where.child("nodeSelectorTerms"), terms, "must have exactly one node selector term")
+            shown = go_form("NodeSelectorTerm", terms)
+            yield field.invalid(where.child("nodeSelectorTerms"), shown, "must have exactly one node selector term")
     for name in ("allNodes", "perDeviceNodeSelection"):
         if spec.get(name):
             fields.append(f"`{name}`")
@@ -177,17 +179,21 @@ def _validate_device_node_association(device: Tree, path: Path, *, per_device: b
 
 def _validate_attribute(attribute: Tree, path: Path) -> Iterator[FieldError]:
     text, version = attribute.get("string"), attribute.get("version")
+    yield from _check_length(text or "", path.child("string"))
     if version is not None and not _SEMANTIC_VERSION.fullmatch(version):
         detail = "must be a string compatible with semver.org spec 2.0.0"
         yield field.invalid(path.child("version"), version, detail)
-    for name, value in (("string", text), ("version", version)):
-        if value is not None and len(value.encode()) > _ATTRIBUTE_MAX_BYTES:
-            yield field.too_long(path.child(name), max_bytes=_ATTRIBUTE_MAX_BYTES)
+    yield from _check_length(version or "", path.child("version"))
     value_fields = [name for name in ("bool", "int", "string", "version") if attribute.get(name) is not None]
     if not value_fields:
         yield field.invalid(path, "", "exactly one value must be specified")
     elif len(value_fields) > 1:
-        yield field.invalid(path, attribute, "exactly one value must be specified")
+        yield field.invalid(path, go_form("DeviceAttribute", attribute), "exactly one value must be specified")
+
+
+def _check_length(value: str, path: Path) -> Iterator[FieldError]:
+    if len(value.encode()) > _ATTRIBUTE_MAX_BYTES:
+        yield field.too_long(path, max_bytes=_ATTRIBUTE_MAX_BYTES)
 
 
 def _validate_counter_set(counters: Tree, path: Path) -> Iterator[FieldError]:

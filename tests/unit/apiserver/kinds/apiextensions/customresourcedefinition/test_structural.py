@@ -131,6 +131,13 @@ def test_validate_structural_requires_fields_of_junctors_outside_of_them():
             's.properties[kind].type: Invalid value: "integer": must be string',
         ),
         (
+            {"type": "object", "properties": {"metadata": {"type": "object", "minProperties": 0}}},
+            (
+                "s.properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata "
+                "is implicitly specified"
+            ),
+        ),
+        (
             {
                 "type": "object",
                 "properties": {"metadata": {"type": "object", "properties": {"labels": {"type": "object"}}}},

@@ -70,6 +70,13 @@ def test_validate_slice_accepts_valid_slices(edits):
             f"{PATH}: Invalid value: 33: the total number of attributes and capacities must not exceed 32",
         ),
         (
+            {f"{AT}.attributes": {"a": {"int": 1, "version": "1.2.3"}}},
+            (
+                f'{PATH}.attributes[a]: Invalid value: {{"IntValue":1,"BoolValue":null,"StringValue":null,'
+                '"VersionValue":"1.2.3"}: exactly one value must be specified'
+            ),
+        ),
+        (
             {f"{AT}.attributes": {"a": {}}},
             f'{PATH}.attributes[a]: Invalid value: "": exactly one value must be specified',
         ),
@@ -128,3 +135,23 @@ def test_validate_slice_update_accepts_change_of_devices():
 def test_validate_slice_update_accepts_stored_taints():
     old = edited(VALID, {f"{AT}.taints": [{"key": "a"}]})
     assert texts(validate_slice(old, old)) == []
+
+
+def test_validate_slice_reports_errors_of_strings_before_versions():
+    attributes = {"a": {"string": "x" * 65, "version": "v" * 65}}
+    faults = texts(validate_slice(edited(VALID, {f"{AT}.attributes": attributes})))
+    at = f"{PATH}.attributes[a]"
+    assert [fault.split(": ")[:2] for fault in faults] == [
+        [f"{at}.string", "Too long"],
+        [f"{at}.version", "Invalid value"],
+        [f"{at}.version", "Too long"],
+        [at, "Invalid value"],
+    ]
+
+
+def test_validate_slice_shows_node_selector_terms_in_go_form():
+    term = {"matchExpressions": [{"key": "k", "operator": "Exists"}]}
+    edits = {"spec.nodeName": GONE, "spec.nodeSelector": {"nodeSelectorTerms": [term, term]}}
+    (fault,) = texts(validate_slice(edited(VALID, edits)))
+    start = '[{"MatchExpressions":[{"Key":"k","Operator":"Exists","Values":null}],"MatchFields":null},'
+    assert fault.startswith(f"spec.nodeSelector.nodeSelectorTerms: Invalid value: {start}")
