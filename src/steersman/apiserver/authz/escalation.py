@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.errors import forbidden, not_found
+from steersman.apimachinery.errors import forbidden, not_found, plain_error
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.authn.interface import MASTERS_GROUP
 from steersman.apiserver.authz.policy import GROUP, PolicyRule
@@ -61,10 +61,12 @@ class EscalationGuard:
             raise forbidden(plural, name, "must have cluster-admin privileges to use the aggregationRule")
 
     def check_binding(self, user: UserInfo, ref: RoleRef, *, kind: str, namespace: str, name: str) -> None:
-        """Raise 403 if ``user`` may not bind the role, 404 if the role does not exist."""
-        if self._is_exempt(user) or (
-            ref.kind in _PLURALS and self._is_authorized(user, "bind", ref.kind, namespace=namespace, name=ref.name)
-        ):
+        """Raise 403 if ``user`` may not bind the role, 404 if the role does not exist, 500 for another kind."""
+        if self._is_exempt(user):
+            return
+        if ref.kind not in _PLURALS:
+            raise plain_error(f"unsupported role reference kind: {quote(ref.kind)}")
+        if self._is_authorized(user, "bind", ref.kind, namespace=namespace, name=ref.name):
             return
         rules = on_loop(self._rbac.role_rules, ref.kind, namespace, ref.name)
         if rules is None:

@@ -148,7 +148,9 @@ class RBAC:
 
     def role_rules(self, kind: str, namespace: str, name: str) -> tuple[PolicyRule, ...] | None:
         """Return the rules of the role that a binding in ``namespace`` refers to; None if it does not exist."""
-        return self._index.role_rules(("", name) if kind == "ClusterRole" else (namespace, name))
+        if kind == "ClusterRole":
+            return self._index.role_rules(("", name))
+        return self._index.role_rules((namespace, name)) if namespace else None
 
     def _rights_of(self, user: UserInfo) -> _UserGrants:
         key = (user.name, user.groups)

@@ -89,6 +89,21 @@ def test_check_binding_requires_held_rules_or_bind(guard, index):
     write_binding(guard, ALICE, RoleRef("Role", "r"))
 
 
+def test_check_binding_raises_404_for_cluster_role_bindings_to_roles(guard, index):
+    role(index, "strong", rule("get", "secrets"))
+    with pytest.raises(StatusError) as refused:
+        guard.check_binding(ALICE, RoleRef("Role", "strong"), kind="ClusterRoleBinding", namespace="", name="b")
+    assert (refused.value.code, refused.value.message) == (404, 'role.rbac.authorization.k8s.io "strong" not found')
+
+
+@pytest.mark.parametrize("kind", ["", "Group"])
+def test_check_binding_raises_500_for_unknown_kind_of_role(guard, kind):
+    with pytest.raises(StatusError) as refused:
+        write_binding(guard, ALICE, RoleRef(kind, "r"))
+    assert (refused.value.code, refused.value.message) == (500, f'unsupported role reference kind: "{kind}"')
+    write_binding(guard, ADMIN, RoleRef(kind, "r"))
+
+
 def test_check_binding_raises_404_for_missing_role(guard):
     with pytest.raises(StatusError) as refused:
         write_binding(guard, ALICE, RoleRef("Role", "none"))
