@@ -190,7 +190,7 @@ def _validate_validation(validation: Tree, path: Path, expressions: PolicyExpres
         yield from expressions.message(expression, path.child("messageExpression"))
     message = validation.get("message") or ""
     if message and not message.strip():
-        yield field.invalid(path.child("message"), message, "message must be non-empty if specified")
+        yield field.invalid(path.child("message"), message, "must be non-empty if specified")
     elif "\n" in message.strip() or "\r" in message.strip():
         yield field.invalid(path.child("message"), message, "must not contain line breaks")
     yield from check_enum(validation.get("reason"), _REASONS, path.child("reason"))
@@ -237,12 +237,12 @@ def _validate_mutation(mutation: Tree, path: Path, expressions: PolicyExpression
     if mutation.get(own) is None:
         yield field.required(path.child(own), f"must be specified when patchType is {type_}")
     elif not (mutation[own].get("expression") or "").strip():
-        yield field.required(path.child(own, "expression"), "expression is not specified")
+        yield field.required(path.child(own, "expression"))
     else:
         expression = mutation[own]["expression"].strip()
         yield from expressions.mutation(expression, path.child(own, "expression"), patch_type=type_)
     if mutation.get(other) is not None:
-        detail = f"{other} must not be specified when patchType is {type_}"
+        detail = f"must not be specified when patchType is {type_}"
         yield field.invalid(path.child(other), "{" + other + "}", detail)
 
 
