@@ -169,7 +169,10 @@ class _QuotaCharge:
         return self._usage
 
     def usage_after(self, quota: Tree) -> Amounts | None:
-        """Return the quota's used amounts after the charge; None if unchanged. Raises 403 if a limit is exceeded."""
+        """Return the quota's used amounts after the charge; None if unchanged. Raises 403 if a limit is exceeded.
+
+        A status is charged whatever the limit, because it reports what exists.
+        """
         status = quota.get("status") or {}
         hard, used = read(status.get("hard")), read(status.get("used"))
         requested = only(self._added_to(quota), hard)
@@ -177,7 +180,7 @@ class _QuotaCharge:
             return None
         after = plus(used, requested)
         exceeded = [name for name in requested if after[name] > hard[name]]
-        if exceeded:
+        if exceeded and self.attributes.subresource != "status":
             raise self.attributes.forbidden(
                 f"exceeded quota: {quota['metadata']['name']}, requested: {shown(only(requested, exceeded))}, "
                 f"used: {shown(only(used, exceeded))}, limited: {shown(only(hard, exceeded))}"

@@ -73,6 +73,17 @@ async def test_status_is_authoritative_over_the_spec():
         assert refusal(await make(server, "b")) == "status unknown for quota: q, resources: configmaps"
 
 
+async def test_status_of_claim_is_charged_beyond_the_limit():
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    async with quotas() as server:
+        await limit(server, requests_storage="2Gi")
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        assert (await make(server, "a", claims, spec=spec)).code == 201
+        answer = await server.merge(f"{claims}/a/status", {"status": {"allocatedResources": {"storage": "5Gi"}}})
+        assert answer.code == 200, answer.body
+        assert await used(server) == {"requests.storage": "5Gi"}
+
+
 async def test_updates_are_not_charged():
     async with quotas() as server:
         await server.make(CONFIG_MAPS)

@@ -26,9 +26,13 @@ _DEVICES_MAX: Final = 32
 
 
 class VolumeClaimEvaluator(Evaluator):
-    """Quota evaluator of PersistentVolumeClaims. An update may change the size and the volume attributes class."""
+    """Quota evaluator of PersistentVolumeClaims. An update may change the size and the volume attributes class.
+
+    The status has the allocated size and the class in use.
+    """
 
     counts_updates = True
+    counted_subresources = ("status",)
 
     def __init__(self) -> None:
         super().__init__(_VOLUMES)
@@ -45,6 +49,7 @@ class VolumeClaimEvaluator(Evaluator):
             size = allocated
         usage = {f"count/{_VOLUMES}": ONE, _VOLUMES: ONE}
         if size is not None:
+            size = Quantity.of(int(size), size.format)
             usage[_STORAGE] = size
         name = storage_class_of(obj)
         if name:

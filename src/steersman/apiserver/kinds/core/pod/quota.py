@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apiserver.kinds.shared.podspec.resource_names import is_extended
-from steersman.apiserver.kinds.shared.podspec.resources import pod_totals, qos_class
+from steersman.apiserver.kinds.core.pod.resizing import spec_during_resize
+from steersman.apiserver.kinds.shared.podspec.resource_names import is_extended, is_native
+from steersman.apiserver.kinds.shared.podspec.resources import is_pod_level_resource, pod_totals, qos_class
 from steersman.apiserver.kinds.shared.quota.amounts import ONE
 from steersman.apiserver.kinds.shared.quota.evaluator import Evaluator, is_selected
 
@@ -21,6 +22,8 @@ _REQUESTS: Final = "requests."
 _LIMITS: Final = "limits."
 _COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES: Final = "hugepages-"
+#: Prefix of the implicit extended resource name of every device class.
+_DEVICE_CLASS: Final = "deviceclass.resource.kubernetes.io/"
 _NAMES: Final = frozenset(
     {_COUNT, "pods", *_COMPUTE, *(f"{prefix}{name}" for prefix in (_REQUESTS, _LIMITS) for name in _COMPUTE)}
 )
@@ -55,15 +58,14 @@ class PodEvaluator(Evaluator):
     def usage(self, obj: Tree, now: datetime) -> Amounts:
         usage: Amounts = {_COUNT: ONE}
         if is_alive(obj, now):
-            spec = obj["spec"]
+            spec = spec_during_resize(obj)
             usage["pods"] = ONE
             usage |= _with_quota_names(pod_totals(spec, "requests"), pod_totals(spec, "limits"))
         return usage
 
     def fault(self, required: Iterable[str], obj: Tree) -> str:
         needed = _REQUIRED_BY_QUOTA.intersection(required)
-        needed -= _specified_resources(obj["spec"])
-        if not needed:
+        if not needed or _has_pod_level_resources(obj["spec"]):
             return ""
         missing: dict[str, set[str]] = {}
         for container in _containers(obj["spec"]):
@@ -102,9 +104,11 @@ def is_alive(pod: Tree, now: datetime) -> bool:
 
 
 def _is_extended_or_huge_pages(name: str) -> bool:
-    """Report whether a resource is extended or huge pages."""
+    """Report whether a resource is extended or huge pages. Upstream: ``isExtendedResourceNameForQuota``."""
     plain = name.removeprefix(_REQUESTS)
-    return plain.startswith(_HUGE_PAGES) or (plain != name and is_extended(plain))
+    if plain.startswith(_HUGE_PAGES):
+        return True
+    return plain != name and (not is_native(name) or plain.startswith(_DEVICE_CLASS))
 
 
 def _with_quota_names(requests: Amounts, limits: Amounts) -> Amounts:
@@ -114,7 +118,7 @@ def _with_quota_names(requests: Amounts, limits: Amounts) -> Amounts:
         if name in _COMPUTE or name.startswith(_HUGE_PAGES):
             usage[name] = amount
             usage[_REQUESTS + name] = amount
-        elif is_extended(name):
+        elif is_extended(name) or name.startswith(_DEVICE_CLASS):
             usage[_REQUESTS + name] = amount
     for name, amount in limits.items():
         if name in _COMPUTE:
@@ -122,8 +126,14 @@ def _with_quota_names(requests: Amounts, limits: Amounts) -> Amounts:
     return usage
 
 
+def _has_pod_level_resources(spec: Tree) -> bool:
+    """Report whether any Pod-level request or limit is set. Upstream: ``IsPodLevelResourcesSet``."""
+    resources = spec.get("resources") or {}
+    return any(is_pod_level_resource(name) for key in ("requests", "limits") for name in resources.get(key) or ())
+
+
 def _specified_resources(holder: Tree) -> set[str]:
-    """Return the quota resources that the ``resources`` of a container or Pod specify."""
+    """Return the quota resources that the ``resources`` of a container specify."""
     resources = holder.get("resources") or {}
     resource_names: set[str] = set()
     for name in resources.get("requests") or ():

@@ -40,6 +40,10 @@ def test_usage_counts_capacity_above_request():
     assert texts(usage)["requests.storage"] == "1Gi"
 
 
+def test_usage_rounds_size_up_to_bytes():
+    assert texts(VOLUMES.usage(claim(size="1500m"), NOW))["requests.storage"] == "2"
+
+
 def test_matching_resources_of_claims():
     names = [f"{GOLD}/requests.storage", "requests.storage", "persistentvolumeclaims"]
     assert VOLUMES.matching([*names, "pods"]) == sorted(names)

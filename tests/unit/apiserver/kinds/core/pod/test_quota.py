@@ -74,6 +74,26 @@ def test_fault_accepts_pod_level_resources():
     assert PODS.fault(["requests.cpu"], pod({}, resources={"requests": {"cpu": "1"}})) == ""
 
 
+def test_fault_requires_nothing_of_containers_when_any_pod_level_resource_is_set():
+    required = ["limits.cpu", "limits.memory", "requests.memory"]
+    assert PODS.fault(required, pod({}, resources={"requests": {"cpu": "1"}})) == ""
+    assert PODS.fault(required, pod({}, resources={"limits": {"hugepages-2Mi": "2Mi"}})) == ""
+    assert PODS.fault(["limits.cpu"], pod({}, resources={})) == "must specify limits.cpu for: c0"
+
+
+def test_usage_counts_implicit_extended_resources_of_device_classes():
+    name = "deviceclass.resource.kubernetes.io/gpu"
+    usage = texts(PODS.usage(pod({"requests": {name: "2"}, "limits": {name: "2"}}), NOW))
+    assert usage[f"requests.{name}"] == "2"
+    assert name not in usage
+    assert PODS.matching([name, f"requests.{name}", "requests.kubernetes.io/other"]) == [f"requests.{name}"]
+
+
+def test_usage_during_a_resize_counts_actual_resources():
+    status = {"containerStatuses": [{"name": "c0", "resources": {"requests": {"cpu": "2"}}}]}
+    assert texts(PODS.usage(pod({"requests": {"cpu": "1"}}, status=status), NOW))["requests.cpu"] == "2"
+
+
 def term(**parts):
     return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "k", **parts}]}}
 
