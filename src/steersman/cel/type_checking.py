@@ -13,16 +13,14 @@ if TYPE_CHECKING:
     from steersman.cel.types import Type
 
 
-#: Maximum number of kinds per policy.
-TYPES_MAX = 10
 _FAILED = "compilation failed: "
 
 
 def expression_warnings(spec: Tree, kinds: Sequence[tuple[str, Type]], params: Type | None) -> list[dict[str, str]]:
     """Return ``status.typeChecking.expressionWarnings`` of a policy.
 
-    ``kinds`` are the matched ones, at most ``TYPES_MAX``, each with its name (``apps/v1, Kind=Deployment``), sorted;
-    ``params`` is the type of its parameters, None without any.
+    ``kinds`` are the matched ones, each with its name (``apps/v1, Kind=Deployment``), sorted. ``params`` is the type of
+    its parameters; if it is None, ``params`` is not declared, even if the policy has a ``paramKind``.
     """
     warnings: list[dict[str, str]] = []
     for position, validation in enumerate(spec.get("validations") or ()):
@@ -37,7 +35,7 @@ def expression_warnings(spec: Tree, kinds: Sequence[tuple[str, Type]], params: T
 def _type_errors(expression: str, spec: Tree, kinds: Sequence[tuple[str, Type]], params: Type | None) -> list[str]:
     """Return the type errors of an expression by kind."""
     messages: list[str] = []
-    for kind, type_ in kinds[:TYPES_MAX]:
+    for kind, type_ in kinds:
         typed = {"object": type_, "oldObject": type_, **({} if params is None else {"params": params})}
         compiler = Compiler(params=params is not None, composed=True, typed=typed)
         for variable in spec.get("variables") or ():

@@ -47,8 +47,9 @@ def test_matched_skips_wildcards_and_subresources():
         rule(["a"], ["*"], ["x"]),
     ]
     assert matched({"matchConstraints": {"resourceRules": rules}}) == [
-        Matched("", "v1", "pods"), Matched("apps", "v1", "deployments"), Matched("apps", "v1", "statefulsets"),
-    ]  # fmt: skip
+        [Matched("apps", "v1", "deployments"), Matched("apps", "v1", "statefulsets")],
+        [Matched("", "v1", "pods")],
+    ]
     assert matched({}) == []
 
 
@@ -100,6 +101,37 @@ async def test_warnings_are_empty_for_unknown_types(cluster):
     await cluster.start(build)
     spec = policy_spec(["nobody.example.com"], ["v1"], ["things"], "object.what.ever == 1")
     assert await warnings_of(cluster, spec) == []
+
+
+async def test_warnings_of_expressions_with_params_of_unknown_kind(cluster):
+    await cluster.start(build)
+    spec = policy_spec(["apps"], ["v1"], ["deployments"], "object.spec.replicas < 5", "params.most > 1")
+    spec["paramKind"] = {"apiVersion": "nobody.example.com/v1", "kind": "Limit"}
+    (warning,) = await warnings_of(cluster, spec)
+    assert warning["fieldRef"] == "spec.validations[1].expression"
+    assert warning["warning"].startswith(
+        "apps/v1, Kind=Deployment: ERROR: <input>:1:1: undeclared reference to 'params' (in container '')"
+    )
+
+
+async def test_warnings_for_empty_group_cover_the_resource_in_any_group(cluster):
+    await cluster.start(build)
+    (warning,) = await warnings_of(cluster, policy_spec([""], ["v1"], ["events"], "object.nothing == 1"))
+    kinds = [line.partition(": ")[0] for line in warning["warning"].splitlines() if "Kind=" in line]
+    assert kinds == ["/v1, Kind=Event", "events.k8s.io/v1, Kind=Event"]
+
+
+async def test_warnings_cover_ten_kinds_of_the_first_rule_that_has_so_many(cluster):
+    await cluster.start(build)
+    spec = policy_spec(["apps"], ["v1"], ["deployments"], "object.nothing == 1")
+    names = ["bindings", "configmaps", "endpoints", "limitranges", "namespaces", "nodes", "pods", "secrets", "services"]
+    many = rule([""], ["v1"], [*names, "persistentvolumes", "serviceaccounts"])
+    spec["matchConstraints"]["resourceRules"] += [many, rule(["batch"], ["v1"], ["jobs"])]
+    (warning,) = await warnings_of(cluster, spec)
+    kinds = [line.partition(": ")[0] for line in warning["warning"].splitlines() if "Kind=" in line]
+    assert len(kinds) == 11
+    assert kinds[-1] == "apps/v1, Kind=Deployment"
+    assert "/v1, Kind=Service" not in kinds
 
 
 async def test_warnings_are_not_written_to_a_recreated_policy(cluster):

@@ -9,11 +9,13 @@ from lightkube.models.admissionregistration_v1 import ValidatingAdmissionPolicy
 
 from steersman.client.changes import Deleted
 from steersman.client.errors import NotFound
-from steersman.controllers.admissionpolicystatus.plan import checked, is_checked, matched, shown_kind
+from steersman.controllers.admissionpolicystatus.plan import TYPES_MAX, checked, is_checked, matched, shown_kind
 from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.cel.types import Type
+    from steersman.controllers.admissionpolicystatus.plan import GroupVersionKind
+    from steersman.controllers.admissionpolicystatus.types import Types
     from steersman.controllers.context import ControllerContext
 
 
@@ -43,26 +45,34 @@ class PolicyStatusController(ManagedController):
 
     async def _warnings(self, spec: dict[str, Any]) -> list[dict[str, str]]:
         # The CEL package is slow to import; clusters without policies do not need it.
-        from steersman.cel.type_checking import TYPES_MAX, expression_warnings  # noqa: PLC0415 — see above
+        from steersman.cel.type_checking import expression_warnings  # noqa: PLC0415 — see above
         from steersman.controllers.admissionpolicystatus.types import Types  # noqa: PLC0415 — see above
 
         types = Types(self.client)
-        kinds: dict[str, Type] = {}
-        for resource in matched(spec):
-            kind = await types.kind_of(resource)
-            resource_type = await types.type_of(resource.group, resource.version, kind) if kind else None
-            if resource_type is not None and len(kinds) < TYPES_MAX:
-                kinds[shown_kind(resource.group, resource.version, kind)] = resource_type
-        if not kinds:
-            return []
-        param_kind = spec.get("paramKind")
+        kinds: list[tuple[str, Type]] = []
+        for kind in sorted(await _matched_kinds(spec, types)):
+            kind_type = await types.type_of(*kind)
+            if kind_type is not None:
+                kinds.append((shown_kind(*kind), kind_type))
         params = None
-        if param_kind:
+        if kinds and (param_kind := spec.get("paramKind")):
             group, _, version = param_kind["apiVersion"].rpartition("/")
             params = await types.type_of(group, version, param_kind["kind"])
-        if param_kind and params is None:
-            return []  # without the type of parameters, expressions cannot be checked
-        return expression_warnings(spec, sorted(kinds.items()), params)
+        return expression_warnings(spec, kinds, params)
+
+
+async def _matched_kinds(spec: dict[str, Any], types: Types) -> set[GroupVersionKind]:
+    """Return the kinds to check. Raises ClientError."""
+    kinds: set[GroupVersionKind] = set()
+    for resources in matched(spec):
+        count = 0
+        for resource in resources:
+            for kind in await types.kinds_of(resource):
+                kinds.add(kind)
+                count += 1
+                if count == TYPES_MAX:
+                    return kinds
+    return kinds
 
 
 def build(context: ControllerContext) -> PolicyStatusController:

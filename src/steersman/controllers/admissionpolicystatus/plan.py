@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.client.objects import metadata_field, name_of, uid_of
 
@@ -15,12 +15,24 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 
+#: Maximum number of kinds that a rule contributes; the first rule that reaches it is the last.
+TYPES_MAX: Final = 10
+
+
 class Matched(NamedTuple):
-    """Resource that a policy matches; sorts as upstream does."""
+    """Resource that a policy matches."""
 
     group: str
     version: str
     resource: str
+
+
+class GroupVersionKind(NamedTuple):
+    """Kind of a matched resource; sorts as upstream does."""
+
+    group: str
+    version: str
+    kind: str
 
 
 def is_checked(policy: ValidatingAdmissionPolicy) -> bool:
@@ -29,16 +41,19 @@ def is_checked(policy: ValidatingAdmissionPolicy) -> bool:
     return (metadata_field(policy, "generation") or 0) <= observed
 
 
-def matched(spec: Tree) -> list[Matched]:
-    """Return the resources that the rules match, without subresources; rules with wildcards are skipped."""
-    matched_types: set[Matched] = set()
+def matched(spec: Tree) -> list[list[Matched]]:
+    """Return the resources of each rule, sorted, without subresources; rules with wildcards match none.
+
+    Upstream: ``typesToCheck`` of plugin/policy/validating/typechecking.go.
+    """
+    rules: list[list[Matched]] = []
     for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
         groups, versions = rule.get("apiGroups") or (), rule.get("apiVersions") or ()
         if any("*" in text for text in (*groups, *versions)):
             continue
         resources = [name for name in rule.get("resources") or () if not set("*/") & set(name)]
-        matched_types.update(Matched(*names) for names in product(groups, versions, resources))
-    return sorted(matched_types)
+        rules.append([Matched(*names) for names in product(sorted(groups), sorted(versions), sorted(resources))])
+    return rules
 
 
 def shown_kind(group: str, version: str, kind: str) -> str:

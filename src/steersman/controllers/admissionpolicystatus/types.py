@@ -10,7 +10,7 @@ from steersman.cel.builtin_types import declare_struct
 from steersman.cel.openapi import declare
 from steersman.client import requests
 from steersman.client.errors import NotFound
-from steersman.controllers.admissionpolicystatus.plan import Matched, schema_of
+from steersman.controllers.admissionpolicystatus.plan import GroupVersionKind, Matched, schema_of
 from steersman.controllers.shared.served import ServedResources, discover
 from steersman.schema.loader import struct_for
 from steersman.schema.resources import table
@@ -28,18 +28,22 @@ class Types:
         self._served: ServedResources | None = None
         self._documents: dict[tuple[str, str], dict[str, Any]] = {}
 
-    async def kind_of(self, matched: Matched) -> str:
-        """Return the kind of a resource; empty if it is not served. Raises ClientError."""
-        built_in = table().get(*matched)
-        if built_in is not None:
-            return built_in.kind
+    async def kinds_of(self, matched: Matched) -> list[GroupVersionKind]:
+        """Return the kinds of a resource, sorted; none if it is not served. Raises ClientError.
+
+        As for upstream's REST mapper, an empty group stands for any group.
+        """
+        group, version, name = matched
+        if group and (built_in := table().get(group, version, name)) is not None:
+            return [GroupVersionKind(group, version, built_in.kind)]
         if self._served is None:
             self._served = await discover(self._client)
-        api_version = f"{matched.group}/{matched.version}" if matched.group else matched.version
+        kinds = set()
         for (served_in, kind), resource in self._served.kinds.items():
-            if served_in == api_version and resource.info.name == matched.resource:
-                return kind
-        return ""
+            served_group, _, served_version = served_in.rpartition("/")
+            if resource.info.name == name and served_version == version and group in ("", served_group):
+                kinds.add(GroupVersionKind(served_group, served_version, kind))
+        return sorted(kinds)
 
     async def type_of(self, group: str, version: str, kind: str) -> Type | None:
         """Return the CEL type of a kind; None without a schema. Raises ClientError."""
