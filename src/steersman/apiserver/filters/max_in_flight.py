@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steersman.apimachinery.errors import too_many_requests
 from steersman.apiserver.authn.interface import MASTERS_GROUP
+from steersman.apiserver.http import Response
 
 if TYPE_CHECKING:
-    from steersman.apiserver.http import Filter, Handler, Request, Response
+    from steersman.apiserver.http import Filter, Handler, Request
     from steersman.apiserver.request import RequestInfo
 
 #: Read-only verbs.
@@ -34,14 +34,14 @@ def is_long_running(info: RequestInfo) -> bool:
 
 
 def max_in_flight(in_flight: InFlight, *, reading_max: int, mutating_max: int) -> Filter:
-    """Raise 429 above a limit (0: none). As upstream, ``system:masters`` is exempt, to be able to resolve overload."""
+    """Respond with 429 above a limit (0: none). As upstream, ``system:masters`` is exempt, to be able to resolve overload."""
 
     def wrap(handler: Handler) -> Handler:
         async def filtered(request: Request) -> Response:
             info = request.info
             if info.verb in READING and info.subresource not in _STREAMING:
-                if 0 < reading_max <= in_flight.reading:
-                    _refuse(request)
+                if 0 < reading_max <= in_flight.reading and not _is_exempt(request):
+                    return too_many_requests(1)
                 in_flight.reading += 1
                 try:
                     return await handler(request)
@@ -49,8 +49,8 @@ def max_in_flight(in_flight: InFlight, *, reading_max: int, mutating_max: int) -
                     in_flight.reading -= 1
             if is_long_running(info):
                 return await handler(request)
-            if 0 < mutating_max <= in_flight.mutating:
-                _refuse(request)
+            if 0 < mutating_max <= in_flight.mutating and not _is_exempt(request):
+                return too_many_requests(1)
             in_flight.mutating += 1
             try:
                 return await handler(request)
@@ -62,6 +62,18 @@ def max_in_flight(in_flight: InFlight, *, reading_max: int, mutating_max: int) -
     return wrap
 
 
-def _refuse(request: Request) -> None:
-    if MASTERS_GROUP not in request.user.groups:
-        raise too_many_requests("Too many requests, please try again later.", retry_after_seconds=1)
+def too_many_requests(retry_after_seconds: int) -> Response:
+    """Return the response of an overloaded server, which is no Status: the request was not decoded.
+
+    Upstream: ``tooManyRequests`` of ``pkg/server/filters/maxinflight.go``.
+    """
+    return Response(
+        429,
+        b"Too many requests, please try again later.\n",
+        content_type=b"text/plain; charset=utf-8",
+        headers=[(b"retry-after", b"%d" % retry_after_seconds), (b"x-content-type-options", b"nosniff")],
+    )
+
+
+def _is_exempt(request: Request) -> bool:
+    return MASTERS_GROUP in request.user.groups

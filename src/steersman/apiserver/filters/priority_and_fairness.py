@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.errors import StatusError, too_many_requests
-from steersman.apiserver.filters.max_in_flight import READING, is_long_running
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.filters.max_in_flight import READING, is_long_running, too_many_requests
 from steersman.apiserver.flowcontrol.levels import CANCELLED, TIME_OUT, Waiting
 from steersman.apiserver.flowcontrol.shuffle_sharding import flow_hash
 
@@ -50,8 +50,8 @@ class PriorityAndFairness:
             return 1
         return min(_SEATS_MAX, max(1, -(-self._stored(info) // _OBJECTS_PER_SEAT)))
 
-    async def wait(self, flow: Flow, request: Request, seats: int) -> Waiting:
-        """Wait until the request may execute. Raises 429 if its queue is full or the wait exceeds its limit."""
+    async def wait(self, flow: Flow, request: Request, seats: int) -> Waiting | None:
+        """Wait until the request may execute; return None if its queue is full or the wait exceeds its limit."""
         counts, level, clock = flow.counts, flow.level, self.clock
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -64,7 +64,8 @@ class PriorityAndFairness:
         reason = level.enqueue(entropy, waiting, counts)
         if reason:
             counts.waited_in_vain_seconds.observe(0)
-            raise self._refusal(flow, reason)
+            counts.reject(reason)
+            return None
         counts.waiting += 1
         counts.waiting_seats += seats
         timer = clock.timer(self._wait_max_seconds, wake)
@@ -78,29 +79,29 @@ class PriorityAndFairness:
             counts.waiting -= 1
             counts.waiting_seats -= seats
         if not waiting.dispatched:
-            raise self._give_up(flow, waiting, TIME_OUT)
+            self._give_up(flow, waiting, TIME_OUT)
+            return None
         counts.waited_seconds.observe(clock.monotonic() - waiting.arrived)
         return waiting
 
-    def _give_up(self, flow: Flow, waiting: Waiting, reason: str) -> StatusError:
+    def _give_up(self, flow: Flow, waiting: Waiting, reason: str) -> None:
         now = self.clock.monotonic()
         if waiting.dispatched:
             flow.level.finish(waiting.seats, now, waited=waiting)
         else:
             flow.level.leave(waiting, now)
         flow.counts.waited_in_vain_seconds.observe(now - waiting.arrived)
-        return self._refusal(flow, reason)
-
-    def _refusal(self, flow: Flow, reason: str) -> StatusError:
         flow.counts.reject(reason)
-        seconds = flow.level.retry_after.refuse(self.clock.monotonic())
-        refusal = too_many_requests("Too many requests, please try again later.", retry_after_seconds=seconds)
-        refusal.add_headers(flow.headers)
-        return refusal
+
+    def rejection(self, flow: Flow) -> Response:
+        """Return the response to a rejected request."""
+        response = too_many_requests(flow.level.retry_after.refuse(self.clock.monotonic()))
+        response.headers += flow.headers
+        return response
 
 
 def priority_and_fairness(means: PriorityAndFairness, in_flight: InFlight) -> Filter:
-    """Limit requests; raises 429.
+    """Limit requests; those that are rejected get 429.
 
     A watch holds its seats until it is initialized; other long-running requests are exempt.
     """
@@ -120,6 +121,8 @@ def priority_and_fairness(means: PriorityAndFairness, in_flight: InFlight) -> Fi
                 counts.waited_seconds.counts[0] += 1
             else:
                 waited = await means.wait(flow, request, seats)
+                if waited is None:
+                    return means.rejection(flow)
                 started = monotonic()
             counts.executing += 1
             counts.executing_seats += seats

@@ -79,19 +79,21 @@ class _ResourceRule:
 
 
 class _PathRule:
+    """Rule for non-resource URLs; a path covers those below it, with or without a final ``*``."""
+
     __slots__ = ("_paths", "_prefixes", "_verbs", "takes_all")
 
     def __init__(self, tree: Tree) -> None:
         self._verbs: Final = frozenset(tree.get("verbs") or ())
         paths = tree.get("nonResourceURLs") or ()
         self._paths: Final = frozenset(paths)
-        self._prefixes: Final = tuple(path.rstrip(_ALL) for path in paths if path.endswith(_ALL))
+        self._prefixes: Final = tuple(path.removesuffix(_ALL).removesuffix("/") + "/" for path in paths)
         self.takes_all: Final = _ALL in self._verbs and _ALL in self._paths
 
     def match(self, info: RequestInfo) -> bool:
         if not _takes(self._verbs, info.verb):
             return False
-        return info.path in self._paths or (bool(self._prefixes) and info.path.startswith(self._prefixes))
+        return _takes(self._paths, info.path) or info.path.startswith(self._prefixes)
 
 
 class PolicyRule:

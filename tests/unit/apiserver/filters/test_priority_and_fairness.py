@@ -106,9 +106,15 @@ async def test_request_is_rejected_when_queues_are_full():
     tasks = [asyncio.create_task(server.handle(request())) for _ in range(80)]
     await server.clock.advance(0)
     refused = [task for task in tasks if task.done()]
-    error = refused[0].exception()
-    assert (error.code, error.message) == (429, "Too many requests, please try again later.")
-    assert error.headers["Retry-After"] == "1"
+    response = refused[0].result()
+    assert (response.code, response.body) == (429, b"Too many requests, please try again later.\n")
+    assert {
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"x-content-type-options", b"nosniff"),
+        (b"retry-after", b"1"),
+        (b"x-kubernetes-pf-flowschema-uid", b"s-1"),
+        (b"x-kubernetes-pf-prioritylevel-uid", b"l-1"),
+    } <= set(response.headers)
     assert server.counts.rejected["queue-full"] == len(refused) == 80 - 1 - 60
     for task in tasks:
         task.cancel()
@@ -124,7 +130,7 @@ async def test_request_is_rejected_after_maximum_wait():
     await server.clock.advance(14.9)
     assert not tasks[1].done()
     await server.clock.advance(0.1)
-    assert tasks[1].exception().code == 429
+    assert tasks[1].result().code == 429
     assert server.counts.rejected == {"time-out": 1}
     await server.clock.advance(40)
     assert (await settled(tasks))[0] == 200

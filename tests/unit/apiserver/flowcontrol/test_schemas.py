@@ -59,7 +59,9 @@ def test_rule_matches_resources(rule, method, path, matches):
     [
         (["*"], ["*"], "/anything", True),
         (["get"], ["/healthz"], "/healthz", True),
-        (["get"], ["/healthz"], "/healthz/etcd", False),
+        (["get"], ["/healthz"], "/healthz/etcd", True),
+        (["get"], ["/healthz"], "/healthzz", False),
+        (["get"], ["/*"], "/metrics", True),
         (["get"], ["/healthz/*"], "/healthz/etcd", True),
         (["post"], ["*"], "/healthz", False),
         (["*"], ["*"], "/api/v1/pods", False),
