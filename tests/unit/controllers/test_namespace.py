@@ -107,10 +107,10 @@ def test_conditions_name_what_is_left_and_what_holds_it():
 
 
 def test_failures_are_aggregated():
-    progress = Progress(discovery_failed={"a/v1": "stale"}, errors=["x", "y"])
+    progress = Progress(discovery_failed={"a/v1": "stale"}, errors=["y", "x"])
     assert [condition.message for condition in conditions(progress)] == [
         "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: a/v1: stale",
-        "Failed to delete all resource types, 2 remaining: [x, y]",
+        "Failed to delete all resource types, 2 remaining: x, y",
     ]
     assert not progress.is_empty
 

@@ -154,7 +154,7 @@ def conditions(progress: Progress) -> list[NamespaceCondition]:
             )
         )
     if progress.errors:
-        listed = progress.errors[0] if len(progress.errors) == 1 else f"[{', '.join(progress.errors)}]"
+        listed = ", ".join(sorted(progress.errors))
         text = f"Failed to delete all resource types, {len(progress.errors)} remaining: {listed}"
         conditions.append(_condition(CONTENT_FAILURE, "ContentDeletionFailed", text))
     if progress.remains:
