@@ -11,9 +11,10 @@ from steersman.controllers.legacytokencleaner.plan import (
     TRACKING,
     Delete,
     Invalidate,
+    account_of,
     decide,
     is_tracked_long_enough,
-    mounted_secrets,
+    used_secrets,
 )
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -25,7 +26,17 @@ def secret(*, created="2024-01-01T00:00:00Z", **labels):
     return msgspec.convert({"metadata": {"name": "s", "creationTimestamp": created, "labels": labels}}, Secret)
 
 
-@pytest.mark.parametrize(("since", "long"), [("2025-01-01", True), ("2026-01-01", False), ("?", False)])
+@pytest.mark.parametrize(
+    ("since", "long"),
+    [
+        ("2025-01-01", True),
+        ("2025-05-31", True),
+        ("2025-06-01", False),
+        ("2026-01-01", False),
+        ("?", False),
+        ("20250101", False),
+    ],
+)
 def test_tokens_are_kept_until_tracking_has_run_for_the_period(since, long):
     tracking = msgspec.convert({"data": {"since": since}}, ConfigMap)
     assert is_tracked_long_enough(tracking, now=NOW, period=YEAR) is long
@@ -40,6 +51,8 @@ def test_tokens_are_kept_until_tracking_has_run_for_the_period(since, long):
         (secret(), ACCOUNT, {"s"}, None),
         (secret(**{LAST_USED: "2026-01-01"}), ACCOUNT, (), None),
         (secret(**{LAST_USED: "2024-01-01"}), ACCOUNT, (), Invalidate("2026-06-01")),
+        (secret(**{LAST_USED: "long ago"}), ACCOUNT, (), None),
+        (secret(**{INVALID_SINCE: "?"}), ACCOUNT, (), Invalidate("2026-06-01")),
         (secret(**{INVALID_SINCE: "2026-01-01"}), ACCOUNT, (), None),
         (secret(**{INVALID_SINCE: "2025-01-01"}), ACCOUNT, (), Delete()),
     ],
@@ -48,11 +61,24 @@ def test_decide_invalidates_unused_tokens_then_deletes_them(obj, account, mounte
     assert decide(obj, account, mounted, now=NOW, period=YEAR) == expected
 
 
-def test_mounted_secrets_finds_mounts():
-    volumes = [{"name": "v", "secret": {"secretName": "s"}}, {"name": "w", "emptyDir": {}}]
-    pod = msgspec.convert({"metadata": {"namespace": "n"}, "spec": {"containers": [], "volumes": volumes}}, Pod)
-    assert mounted_secrets([pod], "n") == {"s"}
-    assert mounted_secrets([pod], "other") == set()
+def test_account_of_another_uid_is_not_the_secrets_account():
+    account = msgspec.convert({"metadata": {"uid": "1"}}, ServiceAccount)
+    for uid, expected in (("", account), ("1", account), ("2", None)):
+        annotations = {"kubernetes.io/service-account.uid": uid} if uid else {}
+        named = msgspec.convert({"metadata": {"name": "s", "annotations": annotations}}, Secret)
+        assert account_of(named, account) is expected
+        assert account_of(named, None) is None
+
+
+def test_used_secrets_are_those_that_pods_refer_to():
+    spec = {
+        "imagePullSecrets": [{"name": "pull"}],
+        "containers": [{"name": "c", "envFrom": [{"secretRef": {"name": "env"}}]}],
+        "volumes": [{"name": "v", "secret": {"secretName": "s"}}, {"name": "w", "emptyDir": {}}],
+    }
+    pod = msgspec.convert({"metadata": {"namespace": "n"}, "spec": spec}, Pod)
+    assert used_secrets([pod], "n") == {"pull", "env", "s"}
+    assert used_secrets([pod], "other") == set()
 
 
 async def make_tokens(cluster, *names, **labels):

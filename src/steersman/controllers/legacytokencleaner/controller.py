@@ -15,9 +15,10 @@ from steersman.controllers.legacytokencleaner.plan import (
     TRACKING,
     Delete,
     Invalidate,
+    account_of,
     decide,
     is_tracked_long_enough,
-    mounted_secrets,
+    used_secrets,
 )
 from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
@@ -54,8 +55,9 @@ class LegacyTokenCleaner(ManagedController):
         if is_tracked_long_enough(await self._tracking(), now=now, period=self._period):
             for secret in self._secrets.lister.list():
                 namespace = namespace_of(secret)
-                account = self._accounts.lister.get(annotations_of(secret).get(_ACCOUNT, ""), namespace=namespace)
-                mounted = mounted_secrets(self._pods.lister.list(namespace=namespace), namespace)
+                named = self._accounts.lister.get(annotations_of(secret).get(_ACCOUNT, ""), namespace=namespace)
+                account = account_of(secret, named)
+                mounted = used_secrets(self._pods.lister.list(namespace=namespace), namespace)
                 try:
                     await self._act(secret, decide(secret, account, mounted, now=now, period=self._period))
                 except ClientError as error:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 
-from steersman.client.objects import labels_of, metadata_field, name_of, namespace_of
+import msgspec
+
+from steersman.apiserver.kinds.shared.podspec.secrets import secret_names
+from steersman.client.objects import annotations_of, labels_of, metadata_field, name_of, namespace_of, uid_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 #: In ``kube-system``; the API server writes into it since when the use of tokens is noted.
 TRACKING: Final = "kube-apiserver-legacy-service-account-token-tracking"
 INVALID_SINCE: Final = "kubernetes.io/legacy-token-invalid-since"
+#: Annotation of a token Secret: UID of its account.
+UID: Final = "kubernetes.io/service-account.uid"
 LAST_USED: Final = "kubernetes.io/legacy-token-last-used"
 
 
@@ -32,15 +37,26 @@ class Delete:
 
 
 def is_tracked_long_enough(tracking: ConfigMap | None, *, now: datetime, period: timedelta) -> bool:
-    """Report whether uses were noted for at least the period."""
+    """Report whether uses were noted for at least the period, from the day after tracking began."""
     since = _day((tracking.data or {}).get("since") if tracking else None)
-    return since is not None and now.date() >= since + period
+    if since is None:
+        return False
+    return now >= datetime.combine(since + timedelta(days=1), time(), tzinfo=UTC) + period
+
+
+def account_of(secret: Secret, account: ServiceAccount | None) -> ServiceAccount | None:
+    """Return the account of the name in the Secret, unless the Secret names another UID."""
+    uid = annotations_of(secret).get(UID, "")
+    return account if account is not None and uid in ("", uid_of(account)) else None
 
 
 def decide(
     secret: Secret, account: ServiceAccount | None, mounted: Iterable[str], *, now: datetime, period: timedelta
 ) -> Invalidate | Delete | None:
-    """Return the action. ``mounted``: Secrets that pods of the namespace mount. Only auto-generated Secrets are affected."""
+    """Return the action. ``mounted``: Secrets that pods of the namespace use. Only auto-generated Secrets are affected.
+
+    A token whose last use is unknown, because its label is no date, is kept.
+    """
     limit = now - period
     created = metadata_field(secret, "creationTimestamp")
     if created is None or created >= limit or metadata_field(secret, "deletionTimestamp") is not None:
@@ -48,28 +64,31 @@ def decide(
     listed = [reference.name for reference in (account.secrets if account else None) or ()]
     if name_of(secret) not in listed or name_of(secret) in mounted:
         return None
-    used = _day(labels_of(secret).get(LAST_USED))
-    if used is not None and used >= limit.date():
-        return None
+    last_used = labels_of(secret).get(LAST_USED)
+    if last_used is not None:
+        used = _day(last_used)
+        if used is None or used >= limit.date():
+            return None
     invalid = _day(labels_of(secret).get(INVALID_SINCE))
     if invalid is None:
         return Invalidate(now.date().isoformat())
     return Delete() if invalid < limit.date() else None
 
 
-def mounted_secrets(pods: Iterable[Pod], namespace: str) -> set[str]:
-    """Return the names of Secrets that pods of a namespace mount."""
+def used_secrets(pods: Iterable[Pod], namespace: str) -> set[str]:
+    """Return the names of Secrets that pods of a namespace refer to."""
     return {
-        volume.secret.secretName
+        name
         for pod in pods
         if namespace_of(pod) == namespace and pod.spec is not None
-        for volume in pod.spec.volumes or ()
-        if volume.secret is not None and volume.secret.secretName
+        for name in secret_names(msgspec.to_builtins(pod.spec))
     }
 
 
 def _day(text: str | None) -> date | None:
+    """Parse ``YYYY-MM-DD``; None for other texts."""
     try:
-        return date.fromisoformat(text) if text else None
+        day = date.fromisoformat(text) if text else None
     except ValueError:
         return None
+    return day if day is not None and day.isoformat() == text else None
