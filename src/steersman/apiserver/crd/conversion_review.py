@@ -5,6 +5,7 @@ Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/we
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.codec import encode
@@ -38,12 +39,25 @@ class MalformedResponseError(Exception):
     """The ConversionReview breaks a rule of the protocol, or reports a failure."""
 
 
+class InvalidPart(Enum):
+    """Part of a converted object that is invalid. Upstream has an error text for each."""
+
+    #: It is not an object with a kind.
+    CONTENT = auto()
+    #: Version or kind.
+    TYPE = auto()
+    #: Name, namespace or UID.
+    IDENTITY = auto()
+    #: Labels, annotations, or metadata as a whole.
+    METADATA = auto()
+
+
 class InvalidObjectError(Exception):
     """A converted object differs from its source in more than the version allows."""
 
-    def __init__(self, text: str, *, is_of_metadata: bool = False) -> None:
+    def __init__(self, text: str, part: InvalidPart) -> None:
         super().__init__(text)
-        self.is_of_metadata: Final = is_of_metadata
+        self.part: Final = part
 
 
 def review_request(objects: Sequence[Tree], *, version: str, api_version: str, uid: str) -> bytes:
@@ -84,12 +98,14 @@ def verified(source: Tree, converted: Any, *, api_version: str) -> Tree:
     Raises ``InvalidObjectError``.
     """
     if not isinstance(converted, dict) or not converted.get("kind"):
-        raise InvalidObjectError(f"Object 'Kind' is missing in '{encode(converted).decode()}'")
+        raise InvalidObjectError(f"Object 'Kind' is missing in '{encode(converted).decode()}'", InvalidPart.CONTENT)
     actual = converted.get("apiVersion") or ""
     if actual != api_version:
-        raise InvalidObjectError(f"invalid groupVersion (expected {api_version}, received {actual or '/'})")
+        text = f"invalid groupVersion (expected {api_version}, received {actual or '/'})"
+        raise InvalidObjectError(text, InvalidPart.TYPE)
     if converted["kind"] != source["kind"]:
-        raise InvalidObjectError(f"invalid kind (expected {source['kind']}, received {converted['kind']})")
+        text = f"invalid kind (expected {source['kind']}, received {converted['kind']})"
+        raise InvalidObjectError(text, InvalidPart.TYPE)
     if "metadata" not in converted:
         metadata: Any = {}
     else:
@@ -98,18 +114,19 @@ def verified(source: Tree, converted: Any, *, api_version: str) -> Tree:
     for field, name in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):
         expected, converted_value = before.get(field) or "", metadata.get(field) if isinstance(metadata, dict) else None
         if (converted_value or "") != expected:
-            raise InvalidObjectError(f"must have the same {name}: {expected} != {converted_value or ''}")
+            text = f"must have the same {name}: {expected} != {converted_value or ''}"
+            raise InvalidObjectError(text, InvalidPart.IDENTITY)
     return {**converted, "metadata": _restored_metadata(before, converted)}
 
 
 def _restored_metadata(before: Tree, converted: Tree) -> Tree:
     """Return the source's metadata with labels and annotations of the converted object. Upstream: ``restoreObjectMeta``."""
     if "metadata" not in converted:
-        raise InvalidObjectError("missing metadata in converted object", is_of_metadata=True)
+        raise InvalidObjectError("missing metadata in converted object", InvalidPart.METADATA)
     after = converted["metadata"]
     if not isinstance(after, dict):
         text = f"invalid metadata of type {_go_type(after)} in converted object"
-        raise InvalidObjectError(text, is_of_metadata=True)
+        raise InvalidObjectError(text, InvalidPart.METADATA)
     metadata = {key: value for key, value in before.items() if key not in ("labels", "annotations")}
     for field in ("labels", "annotations"):
         values = after.get(field)
@@ -121,18 +138,18 @@ def _restored_metadata(before: Tree, converted: Tree) -> Tree:
 def _checked(field: str, values: Any, before: Tree) -> Tree:
     if not isinstance(values, dict):
         text = f"invalid metadata.{field} of type {_go_type(values)} in converted object"
-        raise InvalidObjectError(text, is_of_metadata=True)
+        raise InvalidObjectError(text, InvalidPart.METADATA)
     for key, value in values.items():
         if not isinstance(value, str):
             text = f"metadata.{field}[{key}] must be a string, but is {_go_type(value)} in converted object"
-            raise InvalidObjectError(text, is_of_metadata=True)
+            raise InvalidObjectError(text, InvalidPart.METADATA)
     if values != before:
         if field == "labels":
             errors = validate_labels(values, Path("metadata", "labels"))
         else:
             errors = validate_annotations(values, Path("metadata", "annotation"))
         if errors:
-            raise InvalidObjectError(aggregate(errors), is_of_metadata=True)
+            raise InvalidObjectError(aggregate(errors), InvalidPart.METADATA)
     return values
 
 

@@ -13,6 +13,7 @@ from steersman.apiserver.crd.conversion_metrics import ConversionMetrics, Failur
 from steersman.apiserver.crd.conversion_review import (
     REVIEW_VERSIONS,
     InvalidObjectError,
+    InvalidPart,
     MalformedResponseError,
     read_response,
     review_request,
@@ -53,10 +54,21 @@ class ConversionServices:
         self.metrics: Final = metrics or ConversionMetrics()
 
 
+#: Texts about the only object of a request.
+_INVALID: Final = {
+    InvalidPart.TYPE: "returned invalid object at index 0: ",
+    InvalidPart.IDENTITY: "returned invalid object: ",
+    InvalidPart.METADATA: "returned invalid metadata: ",
+}
+
+
 class _ConversionError(Exception):
-    def __init__(self, text: str, failure: FailureType) -> None:
+    """A failed conversion; unless ``names_webhook`` is False, clients receive which one before the text."""
+
+    def __init__(self, text: str, failure: FailureType, *, names_webhook: bool = True) -> None:
         super().__init__(text)
         self.failure: Final = failure
+        self.names_webhook: Final = names_webhook
 
 
 class ConversionWebhook:
@@ -82,6 +94,8 @@ class ConversionWebhook:
             return await self._convert(objects, target)
         except _ConversionError as error:
             failure = error.failure
+            if not error.names_webhook:
+                raise plain_error(str(error)) from None
             raise plain_error(f"conversion webhook for {source['apiVersion']}, Kind={source['kind']} {error}") from None
         finally:
             services.metrics.observe(
@@ -137,10 +151,21 @@ def _converted(objects: Sequence[Tree], body: bytes, *, version: str, api_versio
         try:
             converted.append(verified(source, answer, api_version=api_version))
         except InvalidObjectError as invalid:
-            invalid_part = "metadata in object" if invalid.is_of_metadata else "converted object"
-            text = f"returned invalid {invalid_part} at index {position}: {invalid}"
-            raise _ConversionError(text, FailureType.INVALID_OBJECT) from None
+            raise _invalid(invalid, position if len(objects) > 1 else None) from None
     return converted
+
+
+def _invalid(invalid: InvalidObjectError, position: int | None) -> _ConversionError:
+    """Return the error about an object, with its position if the request had several.
+
+    Upstream nearly always converts one object at a time, and has other texts for it than for lists.
+    """
+    if position is not None:
+        part = "metadata in object" if invalid.part is InvalidPart.METADATA else "converted object"
+        text = f"returned invalid {part} at index {position}: {invalid}"
+        return _ConversionError(text, FailureType.INVALID_OBJECT)
+    prefix = _INVALID.get(invalid.part)
+    return _ConversionError(f"{prefix or ''}{invalid}", FailureType.INVALID_OBJECT, names_webhook=prefix is not None)
 
 
 def invalid_version(api_version: str) -> StatusError:

@@ -4,6 +4,7 @@ import pytest
 
 from steersman.apiserver.crd.conversion_review import (
     InvalidObjectError,
+    InvalidPart,
     MalformedResponseError,
     read_response,
     verified,
@@ -26,20 +27,25 @@ def test_verified_keeps_metadata_but_for_labels_and_annotations():
 
 
 @pytest.mark.parametrize(
-    ("tree", "text", "is_of_metadata"),
+    ("tree", "text", "part"),
     [
-        ("text", "Object 'Kind' is missing in", False),
-        ({"apiVersion": "example.com/v2"}, "Object 'Kind' is missing in", False),
-        ({**converted(), "metadata": {"name": "a"}}, "must have the same UID: 1 != ", False),
-        (converted(labels={"no spaces": "b"}), 'metadata.labels: Invalid value: "no spaces": ', True),
-        (converted(annotations={"-": "b"}), 'metadata.annotation: Invalid value: "-": ', True),
-        (converted(annotations={"a": None}), r"metadata.annotations\[a\] must be a string, but is <nil>", True),
+        ("text", "Object 'Kind' is missing in", InvalidPart.CONTENT),
+        ({"apiVersion": "example.com/v2"}, "Object 'Kind' is missing in", InvalidPart.CONTENT),
+        ({**converted(), "metadata": {"name": "a"}}, "must have the same UID: 1 != ", InvalidPart.IDENTITY),
+        ({**converted(), "kind": "Other"}, "invalid kind", InvalidPart.TYPE),
+        (converted(labels={"no spaces": "b"}), 'metadata.labels: Invalid value: "no spaces": ', InvalidPart.METADATA),
+        (converted(annotations={"-": "b"}), 'metadata.annotation: Invalid value: "-": ', InvalidPart.METADATA),
+        (
+            converted(annotations={"a": None}),
+            r"metadata.annotations\[a\] must be a string, but is <nil>",
+            InvalidPart.METADATA,
+        ),
     ],
 )
-def test_verified_rejects_other_metadata_changes(tree, text, is_of_metadata):
+def test_verified_rejects_other_metadata_changes(tree, text, part):
     with pytest.raises(InvalidObjectError, match=text) as caught:
         verified(SOURCE, tree, api_version="example.com/v2")
-    assert caught.value.is_of_metadata is is_of_metadata
+    assert caught.value.part is part
 
 
 def test_unchanged_labels_are_not_validated_again():

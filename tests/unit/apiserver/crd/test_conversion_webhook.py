@@ -197,23 +197,24 @@ def of_response(**fields):
 
 
 PREFIX = "conversion webhook for example.com/v1, Kind=Screen "
-INVALID = "returned invalid converted object at index 0: "
+INVALID = "returned invalid object: "
+INVALID_TYPE = "returned invalid object at index 0: "
 FAULTS = {
     "apiVersion": (
         of_first(apiVersion="example.com/v3"),
-        f"{INVALID}invalid groupVersion (expected example.com/v2, received example.com/v3)",
+        f"{INVALID_TYPE}invalid groupVersion (expected example.com/v2, received example.com/v3)",
     ),
-    "kind": (of_first(kind="Other"), f"{INVALID}invalid kind (expected Screen, received Other)"),
+    "kind": (of_first(kind="Other"), f"{INVALID_TYPE}invalid kind (expected Screen, received Other)"),
     "name": (of_metadata(name="b"), f"{INVALID}must have the same name: a != b"),
     "namespace": (of_metadata(namespace="b"), f"{INVALID}must have the same namespace: default != b"),
     "no metadata": (of_first(metadata=None), f"{INVALID}must have the same name: a != "),
     "label": (
         of_metadata(labels={"a": 1}),
-        "returned invalid metadata in object at index 0: metadata.labels[a] must be a string, but is int64 in converted object",
+        "returned invalid metadata: metadata.labels[a] must be a string, but is int64 in converted object",
     ),
     "labels": (
         of_metadata(labels=[]),
-        "returned invalid metadata in object at index 0: invalid metadata.labels of type []interface {} in converted object",
+        "returned invalid metadata: invalid metadata.labels of type []interface {} in converted object",
     ),
     "dropped": (of_response(convertedObjects=[]), "returned 0 objects, expected 1"),
     "failure": (of_response(result={"status": "Failure", "message": "no way"}), "failed: no way"),
@@ -240,6 +241,13 @@ async def test_wrong_answer_is_a_500_in_upstreams_words(server, converter, fault
         status = await request(server, "GET", path)
         assert (status["code"], status["message"].startswith(PREFIX + text)) == (500, True), status["message"]
         assert "reason" not in status
+
+
+async def test_object_without_kind_is_a_500_that_does_not_name_the_webhook(server, converter):
+    await request(server, "POST", V1, screen("a", SMALL))
+    converter.change = of_response(convertedObjects=[{"a": 1}])
+    status = await request(server, "GET", f"{V2}/a")
+    assert (status["code"], status["message"]) == (500, "Object 'Kind' is missing in '{\"a\":1}'")
 
 
 async def test_wrong_uids_are_named(server, converter):
