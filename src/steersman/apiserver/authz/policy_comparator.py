@@ -41,6 +41,16 @@ def uncovered(held: Sequence[PolicyRule], requested: Iterable[PolicyRule]) -> li
     return list(islice((subrule for rule in requested for subrule in _uncovered(index, rule)), _UNCOVERED_MAX))
 
 
+def single_permissions(rule: PolicyRule) -> Iterator[PolicyRule]:
+    """Yield the rule as rules of one verb on one resource, object name or path. Upstream: ``BreakdownRule``."""
+    for group, resource, verb, name in product(
+        rule.api_groups, rule.resources, rule.verbs, rule.resource_names or ("",)
+    ):
+        yield PolicyRule((verb,), (group,), (resource,), (name,) if name else ())
+    for url, verb in product(rule.non_resource_urls, rule.verbs):
+        yield PolicyRule((verb,), non_resource_urls=(url,))
+
+
 class _Held:
     """Held rules, indexed by the values that they allow. Sets of rules are bit sets."""
 

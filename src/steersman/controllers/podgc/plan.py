@@ -69,7 +69,7 @@ def failed_patch(pod: Pod, *, now: str, disruption: tuple[str, str] | None = Non
 
 
 def _is_evicted(pod: Pod) -> bool:
-    return pod.status is not None and pod.status.reason == "Evicted"
+    return pod.status is not None and (pod.status.phase, pod.status.reason) == ("Failed", "Evicted")
 
 
 def node_key(pod: Any) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.apiserver.authz.policy import PolicyRule
+from steersman.apiserver.authz.policy_comparator import single_permissions, uncovered
 from steersman.controlplane.bootstrap.ensure import DesiredObject, ensure
 
 if TYPE_CHECKING:
@@ -172,8 +173,9 @@ def _repair(existing: Tree, desired: Tree) -> Tree | None:
     repaired = {**existing, "metadata": {**existing["metadata"]}}
     for name in ("labels", "annotations"):
         repaired["metadata"][name] = {**desired["metadata"][name], **(existing["metadata"].get(name) or {})}
-    if desired.get("rules") and desired["rules"] != existing.get("rules"):
-        repaired["rules"] = [*(existing.get("rules") or ()), *_uncovered(existing.get("rules") or (), desired["rules"])]
+    if desired.get("rules") and desired["rules"] != existing.get("rules") and "aggregationRule" not in desired:
+        rules = existing.get("rules") or ()
+        repaired["rules"] = [*rules, *_missing(rules, desired["rules"])]
     if desired.get("subjects"):
         repaired["subjects"] = _joined(existing.get("subjects"), desired["subjects"])
     if "aggregationRule" in desired:
@@ -187,19 +189,15 @@ def _joined(existing: list[Tree] | None, desired: list[Tree]) -> list[Tree]:
     return [*(existing or ()), *(item for item in desired if item not in (existing or ()))]
 
 
-def _uncovered(existing: Iterable[Tree], desired: Iterable[Tree]) -> Iterator[Tree]:
-    """Return the rules of ``desired`` that no single existing rule covers."""
-    granted = [{key: set(values) for key, values in rule.items()} for rule in existing]
-    for rule in desired:
-        if not any(_covers(existing_rule, rule) for existing_rule in granted):
-            yield rule
+def _missing(existing: Iterable[Tree], desired: Iterable[Tree]) -> Iterator[Tree]:
+    """Yield the single permissions of ``desired`` that no existing rule covers, in order.
 
-
-def _covers(granted: dict[str, set[str]], rule: Tree) -> bool:
-    if granted.get("resourceNames") and not rule.get("resourceNames"):
-        return False
-    parts = ("verbs", "apiGroups", "resources", "nonResourceURLs")
-    names_held = not granted.get("resourceNames") or granted["resourceNames"].issuperset(
-        rule.get("resourceNames") or ()
-    )
-    return names_held and all(granted.get(part, set()).issuperset(rule.get(part) or ()) for part in parts)
+    Upstream: ``computeReconciledRole`` of component-helpers/auth/rbac/reconciliation.
+    """
+    held = [msgspec.convert(rule, PolicyRule) for rule in existing]
+    for tree in desired:
+        rule = msgspec.convert(tree, PolicyRule)
+        missing = set(uncovered(held, [rule]))
+        for permission in single_permissions(rule) if missing else ():
+            if permission in missing:
+                yield {name: list(value) for name, value in msgspec.to_builtins(permission).items() if value}

@@ -75,7 +75,7 @@ async def test_reconcile_adds_missing_rules_and_keeps_others(server):
     await bootstrap_roles(server.core.client)
     rules = (await get(server, role))["rules"]
     assert rules[0] == extra
-    assert "/openapi/*" in rules[1]["nonResourceURLs"]
+    assert {"verbs": ["get"], "nonResourceURLs": ["/openapi/*"]} in rules
     assert [s["name"] for s in (await get(server, binding))["subjects"]] == ["u", "system:authenticated"]
 
 
@@ -107,9 +107,38 @@ async def test_reconcile_recreates_a_binding_to_another_role(server):
     assert (await get(server, path))["roleRef"]["name"] == "system:discovery"
 
 
-def test_rule_is_covered_by_a_superset():
+async def test_reconcile_adds_only_the_removed_permission(server):
+    role = f"{API}/clusterroles/system:kube-dns"
+
+    def remove(tree):
+        tree["rules"][0]["verbs"].remove("watch")
+        tree["rules"][0]["resources"].reverse()
+
+    rule = (await get(server, role))["rules"][0]
+    await changed(server, role, remove)
+    await bootstrap_roles(server.core.client)
+    rules = (await get(server, role))["rules"]
+    assert rules[0]["verbs"] == [verb for verb in rule["verbs"] if verb != "watch"]
+    assert rules[1:] == [
+        {"verbs": ["watch"], "apiGroups": [""], "resources": [resource]} for resource in rule["resources"]
+    ]
+
+
+async def test_reconcile_adds_nothing_to_a_rule_with_wildcards(server):
+    role = f"{API}/clusterroles/system:kube-dns"
+    rules = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]
+    await changed(server, role, lambda tree: tree.update(rules=rules))
+    await bootstrap_roles(server.core.client)
+    assert (await get(server, role))["rules"] == rules
+
+
+def test_missing_permissions_are_those_that_no_rule_covers():
     wide = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods", "secrets"]}
     narrow = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["a"]}
-    assert list(rbac._uncovered([wide], [narrow])) == []
-    assert list(rbac._uncovered([narrow], [wide])) == [wide]
-    assert list(rbac._uncovered([narrow], [{**narrow, "resourceNames": ["b"]}])) != []
+    assert list(rbac._missing([wide], [narrow])) == []
+    assert list(rbac._missing([narrow], [{**narrow, "resourceNames": ["a", "b"]}])) == [
+        {**narrow, "resourceNames": ["b"]}
+    ]
+    assert list(rbac._missing([{**wide, "verbs": ["get"]}], [wide])) == [
+        {"verbs": ["list"], "apiGroups": [""], "resources": [resource]} for resource in ("pods", "secrets")
+    ]
