@@ -53,6 +53,8 @@ def test_plan_deletes_terminated_pods_beyond_the_threshold():
         pod("runs"),
     ]
     assert [item.metadata.name for item in surplus(pods, threshold=1)] == ["evicted", "old"]
+    done = [pod("x", phase="Succeeded", created="2026-01-03T00:00:00Z", reason="Evicted"), *pods[:2]]
+    assert [item.metadata.name for item in surplus(done, threshold=2)] == ["old"]
     assert surplus(pods, threshold=3) == []
     assert surplus(pods, threshold=0) == []
 
