@@ -77,5 +77,5 @@ def default_plugins(
         PodTopologyLabels(cache_of("nodes")),
         NodeDeclaredFeatureValidator(cache_of("nodes")),
         PodResizeValidator(cache_of("nodes")),
-        ResourceQuota(stored("resourcequotas")),
+        ResourceQuota(stored("resourcequotas"), configuration=(configurations or {}).get("ResourceQuota")),
     )

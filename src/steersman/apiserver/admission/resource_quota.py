@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from steersman.apimachinery.errors import not_found
+from steersman.apimachinery.errors import not_found, plain_error
 from steersman.apimachinery.managedfields.updating import update as own_update
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.limited_resources import LimitedResource, read_limited_resources, scopes_text
 from steersman.apiserver.admission.lookups import Lookup, whole
 from steersman.apiserver.generic.server_writes import Change
 from steersman.apiserver.generic.writing import time_text
 from steersman.apiserver.kinds.quota_evaluators import evaluator_for
 from steersman.apiserver.kinds.shared.quota.amounts import Amounts, minus, only, plus, read, shown, texts
-from steersman.apiserver.kinds.shared.quota.evaluator import Evaluator, is_pertinent
+from steersman.apiserver.kinds.shared.quota.evaluator import Evaluator, is_pertinent, scope_selectors
 from steersman.apiserver.request import SERVER_USER, RequestContext
 from steersman.apiserver.workers import run_step
 from steersman.schema.loader import struct_for
@@ -47,7 +48,9 @@ class ResourceQuota(Plugin):
 
     name: ClassVar[str] = "ResourceQuota"
 
-    def __init__(self, quotas: StoredResource) -> None:
+    def __init__(self, quotas: StoredResource, *, configuration: Tree | None = None) -> None:
+        """``configuration``: a ``ResourceQuotaConfiguration``. Raises ValueError."""
+        self._limited: Final = read_limited_resources(configuration)
         self._quotas: Final = Lookup(quotas.cache, whole)
         self._objects: Final = quotas.objects
         self._struct: Final = struct_for("", "v1", "ResourceQuota")
@@ -63,9 +66,9 @@ class ResourceQuota(Plugin):
             return False
         return evaluator.counts_updates if not subresource else subresource in evaluator.counted_subresources
 
-    def skip_while_empty(self) -> Lookup[Any]:
-        """Return the quotas."""
-        return self._quotas
+    def skip_while_empty(self) -> Lookup[Any] | None:
+        """Return the quotas; None if resources are limited without a quota."""
+        return None if self._limited else self._quotas
 
     async def validate(self, attributes: Attributes) -> None:
         """Raise 403 if a quota is exceeded; otherwise charge the usage."""
@@ -73,13 +76,13 @@ class ResourceQuota(Plugin):
         if not namespace or obj is None:
             return
         quotas = await self._quotas.all(namespace=namespace)
-        if not quotas:
+        if not quotas and not self._limited:
             return
         evaluator, old = evaluator_for(attributes.group_resource), attributes.old_object
         if old is not None and not attributes.subresource and not evaluator.concerns_update(obj, old):
             return
         is_long = attributes.ctx.is_large or len(quotas) > _QUOTAS_ON_LOOP_MAX
-        charge = await run_step(_QuotaCharge, is_long, attributes, evaluator, obj)
+        charge = await run_step(_QuotaCharge, is_long, attributes, evaluator, obj, self._limited)
         changed = await run_step(charge.changed, is_long, quotas)
         if attributes.dry_run:
             return
@@ -126,7 +129,10 @@ class ResourceQuota(Plugin):
 class _QuotaCharge:
     """Usage that one write adds."""
 
-    def __init__(self, attributes: Attributes, evaluator: Evaluator, obj: Tree) -> None:
+    def __init__(
+        self, attributes: Attributes, evaluator: Evaluator, obj: Tree, limited: Sequence[LimitedResource] = ()
+    ) -> None:
+        self._limited: Final = limited
         self.attributes: Final = attributes
         self._evaluator: Final = evaluator
         self._object: Final = obj
@@ -158,9 +164,45 @@ class _QuotaCharge:
         return True
 
     def changed(self, quotas: Sequence[Tree]) -> list[Tree]:
-        """Return the quotas whose usage increases. Raises 403 as ``concerns`` and ``usage_after`` do."""
+        """Return the quotas whose usage increases. Raises 403 as ``concerns`` and ``usage_after`` do, and if no quota
+        covers the use of a limited resource.
+        """
         matching = [quota for quota in quotas if self.concerns(quota)]
+        if self._limited and self._is_charged(matching):
+            self._check_limited(quotas, matching)
         return [quota for quota in matching if self.usage_after(quota) is not None]
+
+    def _is_charged(self, matching: Sequence[Tree]) -> bool:
+        """Report whether the write adds usage."""
+        if matching:
+            return any(self._added_to(quota) for quota in matching)
+        return bool(self._usage if self._old_object is None else self._increase)
+
+    def _check_limited(self, quotas: Sequence[Tree], matching: Sequence[Tree]) -> None:
+        """Raise 403 for a limited resource that no matching quota has; 500, as upstream, for a scope of no quota."""
+        evaluator, obj = self._evaluator, self._object
+        parts = [
+            part
+            for limited in self._limited
+            if limited.group_resource == self.attributes.group_resource
+            for part in limited.match_contains
+        ]
+        names = {name for name in self._usage if any(part in name for part in parts)}
+        for quota in matching:
+            names.difference_update(evaluator.matching((quota.get("status") or {}).get("hard") or {}))
+        if names:
+            raise self.attributes.forbidden(f"insufficient quota to consume: {','.join(sorted(names))}")
+        limiting = [
+            scope for limited in self._limited for scope in limited.match_scopes if evaluator.is_in_scope(scope, obj)
+        ]
+        covered = {
+            scope.get("scopeName")
+            for quota in (quotas if limiting else ())
+            for scope in scope_selectors(quota)
+            if evaluator.is_in_scope(scope, obj)
+        }
+        if uncovered := [scope for scope in limiting if scope.get("scopeName") not in covered]:
+            raise plain_error(f"insufficient quota to match these scopes: [{scopes_text(uncovered)}]")
 
     def _added_to(self, quota: Tree) -> Amounts:
         """Return what the quota is charged: the whole usage unless it counts the old object already."""

@@ -224,3 +224,43 @@ async def test_usage_of_large_objects_is_computed_in_a_worker(monkeypatch, size,
         assert (threads == {threading.get_ident()}) is not is_in_worker
         assert await used(server) == {"configmaps": "1"}
         assert refusal(await make(server, "b", data={"k": "v" * size})).startswith("exceeded quota: q")
+
+
+PODS = "/api/v1/namespaces/default/pods"
+LIMITED = {
+    "apiVersion": "apiserver.config.k8s.io/v1",
+    "kind": "ResourceQuotaConfiguration",
+    "limitedResources": [
+        {"resource": "configmaps", "matchContains": ["config"]},
+        {
+            "resource": "pods",
+            "matchScopes": [{"scopeName": "PriorityClass", "operator": "In", "values": ["high", "top"]}],
+        },
+    ],
+}
+
+
+def limited_quotas():
+    return Plugged(lambda stored: ResourceQuota(stored("resourcequotas"), configuration=LIMITED))
+
+
+async def test_limited_resource_needs_a_quota():
+    async with limited_quotas() as server:
+        assert refusal(await make(server, "a")) == "insufficient quota to consume: configmaps,count/configmaps"
+        await limit(server, configmaps="1", count__configmaps="1")
+        assert (await make(server, "a")).code == 201
+        assert (await server.merge(f"{CONFIG_MAPS}/a", {"data": {"k": "v"}})).code == 200
+        secrets = CONFIG_MAPS.replace("configmaps", "secrets")
+        assert (await make(server, "a", secrets)).code == 201
+
+
+async def test_limited_scope_needs_a_quota_of_the_scope():
+    async with limited_quotas() as server:
+        spec = {"containers": [{"name": "c", "image": "i"}], "priorityClassName": "top"}
+        answer = await make(server, "a", PODS, spec=spec)
+        text = "insufficient quota to match these scopes: [{PriorityClass In [high top]}]"
+        assert (answer.code, answer.body["message"]) == (500, text)
+        assert (await make(server, "b", PODS, spec={**spec, "priorityClassName": "low"})).code == 201
+        selector = {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "Exists"}]}
+        await limit(server, pods="1", spec={"scopeSelector": selector})
+        assert (await make(server, "a", PODS, spec=spec)).code == 201
