@@ -47,7 +47,7 @@ class EventRateLimit(Plugin):
             return
         exceeded = [text for limit in self._limits if (text := limit.spend(attributes))]
         if exceeded:
-            raise too_many_requests(exceeded[-1])
+            raise too_many_requests(f"Too many requests: {exceeded[-1]}")
 
 
 class _Limit:

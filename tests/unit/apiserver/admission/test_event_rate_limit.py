@@ -32,7 +32,7 @@ async def test_bucket_is_refilled_over_time():
         await clock.advance(1)
         assert await codes(server, event("c"), event("d")) == [201, 429]
         refused = await server.call("POST", EVENTS, event("d"))
-        assert refused.body["message"] == "limit reached on type Namespace for key default"
+        assert refused.body["message"] == "Too many requests: limit reached on type Namespace for key default"
 
 
 async def test_dry_run_takes_no_token():
@@ -47,7 +47,9 @@ async def test_source_and_object_have_separate_buckets():
         others = [event("b", about="y"), event("c", component="s")]
         assert await codes(server, *others) == [201, 201]
         refused = await server.call("POST", EVENTS, event("a2"))
-        assert refused.body["message"] == "limit reached on type SourceAndObject for key kPoddefaultx"
+        assert (
+            refused.body["message"] == "Too many requests: limit reached on type SourceAndObject for key kPoddefaultx"
+        )
 
 
 async def test_least_recently_used_buckets_are_evicted():
