@@ -10,6 +10,7 @@ from steersman.apimachinery.workmeter import spend
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.field_paths import FieldPathError, follow
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.list_rules import validate_lists
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.schema_form import UNITS_PER_SCHEMA
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.structural import check_convertible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,4 +158,5 @@ def _validate_rule_path(text: str, schema: Tree, path: Path) -> Iterator[FieldEr
     try:
         follow(text, schema)
     except FieldPathError:
-        yield field.invalid(path, text, "fieldPath must be a valid path")
+        if not check_convertible(schema):  # upstream follows paths through structural schemas only
+            yield field.invalid(path, text, "fieldPath must be a valid path")

@@ -99,6 +99,12 @@ def test_validate_schema_rejects_invalid_rules(rule, fault):
     assert faults_of(**field) == [f"x-kubernetes-validations[0].{fault}"]
 
 
+def test_validate_schema_skips_field_paths_of_schemas_that_are_not_convertible():
+    rule = {"rule": "true", "fieldPath": ".c"}
+    texts_of_rule = faults({"type": "object", "$schema": "x", "x-kubernetes-validations": [rule]})
+    assert texts_of_rule == []
+
+
 def test_validate_schema_accepts_valid_rule():
     rule = {"rule": "self.b != ''", "message": "b", "reason": "FieldValueInvalid", "fieldPath": ".b"}
     assert faults_of(type="object", properties={"b": {"type": "string"}}, x_kubernetes_validations=[rule]) == []
