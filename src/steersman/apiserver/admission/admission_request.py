@@ -15,7 +15,7 @@ from steersman.apiserver.workers import in_worker, run_step
 from steersman.schema.loader import struct_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.interface import Attributes
@@ -41,16 +41,16 @@ class KindChange(NamedTuple):
     reason: str
 
 
-def changed_kind(patched: Any, before: Tree, *, is_custom: bool) -> KindChange | None:
+def changed_kind(patched: Any, before: Tree, served: ServedResource | None) -> KindChange | None:
     """Return why a patched object of another kind cannot be used; None if its kind is unchanged or left out.
 
-    The kind of a custom object is required, and only its group is compared here: validation rejects another kind.
+    The kind of a custom object is required, and only its version is checked here: validation rejects another kind.
     Raises DecodeError for what is not an object with a kind.
     """
     was = TypeMeta(before.get("apiVersion", ""), before.get("kind", ""))
     meta = type_meta(patched)
-    if is_custom:
-        return _changed_group(patched, meta, was)
+    if served is not None and served.is_custom:
+        return _changed_version(patched, meta, was, served.custom_versions)
     now = TypeMeta(meta.api_version or was.api_version, meta.kind or was.kind)
     if now == was:
         return None
@@ -66,16 +66,19 @@ def changed_kind(patched: Any, before: Tree, *, is_custom: bool) -> KindChange |
     return KindChange(is_registered=True, reason=reason)
 
 
-def _changed_group(patched: Any, now: TypeMeta, was: TypeMeta) -> KindChange | None:
-    """Return why a patched custom object of another group cannot be converted back. Upstream: ``crConverter``."""
+def _changed_version(patched: Any, now: TypeMeta, was: TypeMeta, versions: Collection[str]) -> KindChange | None:
+    """Return why a patched custom object of another version cannot be converted back. Upstream: ``crConverter``."""
     if not now.kind:
         raise DecodeError(f"Object 'Kind' is missing in '{to_json(patched, sort_keys=True)}'")
-    if now.group == was.group:
+    if now.api_version == was.api_version:
         return None
-    reason = (
-        f"{now.group}/{now.version}, Kind={now.kind} is unstructured and is not suitable for converting to "
-        f"{quote(was.api_version)}"
-    )
+    if now.group != was.group:
+        shown = f"{now.group}/{now.version}, Kind={now.kind}"
+        reason = f"{shown} is unstructured and is not suitable for converting to {quote(was.api_version)}"
+    elif now.api_version not in versions:
+        reason = f"request to convert CR from an invalid group/version: {now.api_version}"
+    else:
+        return None
     return KindChange(is_registered=True, reason=reason)
 
 

@@ -229,7 +229,7 @@ class MutatingAdmissionPolicy(Plugin):
                 faults.extend(invocation.faults_for(message))
                 continue
             try:
-                _check_kind(changed, variables["object"], is_custom=served.is_custom)
+                _check_kind(changed, variables["object"], served)
                 variables["object"] = (
                     await _replace_object(changed, attributes, served)
                     if struct is served.struct
@@ -255,9 +255,9 @@ def _struct_of(attributes: Attributes, matched: Resource, served: ServedResource
         return None
 
 
-def _check_kind(changed: Tree, before: Tree, *, is_custom: bool) -> None:
+def _check_kind(changed: Tree, before: Tree, served: ServedResource) -> None:
     """Raise 500 if a policy gave a built-in object another kind, DecodeError if it has none."""
-    change = changed_kind(changed, before, is_custom=is_custom)
+    change = changed_kind(changed, before, served)
     if change is not None:
         raise internal_error(f"failed to convert object: {change.reason}" if change.is_registered else change.reason)
 

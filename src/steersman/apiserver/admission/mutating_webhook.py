@@ -179,7 +179,7 @@ def patched_object(
     """
     patched = apply_operations(before, operations)
     kind = kind_of(matched, subresource)
-    changed = changed_kind(patched, before, is_custom=served is not None and served.is_custom)
+    changed = changed_kind(patched, before, served)
     if changed is not None:
         raise plain_error(changed.reason) if changed.is_registered else internal_error(changed.reason)
     if served is not None and kind["kind"] == matched.kind:

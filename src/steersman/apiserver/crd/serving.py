@@ -389,6 +389,7 @@ class _Form:
             if is_shown_as_stored
             else partial(structure.shown, version, stored, versions=self.versions),
             is_custom=True,
+            custom_versions=self.versions.keys(),
             field_labels={label: label for label in labels_of([version])},
             decode=partial(_decode, version.schema),
         )
@@ -415,6 +416,7 @@ class _Form:
             strategy=strategy,
             struct=version.schema.load_struct,
             is_custom=True,
+            custom_versions=self.versions.keys(),
             field_labels={label: label for label in labels},
             decode=partial(_decode, version.schema),
             converter=converter,

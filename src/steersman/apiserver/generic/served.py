@@ -11,7 +11,7 @@ from steersman.apiserver.generic.conversion import SharedConversions
 from steersman.apiserver.generic.entry import object_head
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
@@ -38,6 +38,7 @@ class ServedResource:
         "clock",
         "conversions",
         "converter",
+        "custom_versions",
         "decode",
         "field_labels",
         "from_storage",
@@ -65,6 +66,7 @@ class ServedResource:
         to_storage: Callable[[Tree], Tree] | None = None,
         from_storage: Callable[[Tree], Tree] | None = None,
         is_custom: bool = False,
+        custom_versions: Collection[str] = (),
         list_kind: str = "",
         field_labels: Mapping[str, str] | None = None,
         decode: Callable[[Tree], tuple[Tree, list[str]]] | None = None,
@@ -104,6 +106,8 @@ class ServedResource:
         self.conversions = None if converter is None else SharedConversions(converter)
         #: Items of lists carry kind and apiVersion, there is no protobuf, lists always say ``continue``.
         self.is_custom = is_custom
+        #: Of a custom resource: all versions of its definition, served or not, as apiVersions.
+        self.custom_versions = custom_versions
         self.list_kind = list_kind or f"{resource.kind}List"
         #: Field labels of this version → the strategy's label that it means. None: the strategy's own.
         self.field_labels = field_labels

@@ -152,6 +152,7 @@ def test_patched_custom_object_has_metadata_when_the_patch_removes_it():
         decode=lambda tree: (tree, []),
         struct=None,
         is_custom=True,
+        custom_versions=("example.com/v1",),
         resource=resource,
         strategy=SimpleNamespace(default=lambda *_: None),
     )

@@ -340,6 +340,11 @@ async def test_missing_status_is_defaulted_on_reads():
             'other.com/v1, Kind=Shirt is unstructured and is not suitable for converting to "example.com/v1"',
         ),
         (
+            {"op": "replace", "path": "/apiVersion", "value": "example.com/v9"},
+            500,
+            "request to convert CR from an invalid group/version: example.com/v9",
+        ),
+        (
             {"op": "remove", "path": "/apiVersion"},
             500,
             '/, Kind=Shirt is unstructured and is not suitable for converting to "example.com/v1"',
