@@ -24,12 +24,16 @@ _VERIFIED_MAX: Final = 4096
 _HEADER_BYTES_MAX: Final = 4096
 
 
+#: Error of a token that no authenticator recognizes.
+UNKNOWN_TOKEN: Final = "invalid bearer token"  # noqa: S105 — a text
+
+
 async def _authenticate(token: str, authenticators: Sequence[TokenAuthenticator]) -> UserInfo:
     for authenticator in authenticators:
         user = await authenticator.authenticate_token(token)
         if user is not None:
             return user
-    raise InvalidCredentials("invalid bearer token")
+    raise InvalidCredentials(UNKNOWN_TOKEN)
 
 
 async def review_token(token: str, audiences: Sequence[str], authenticators: Sequence[TokenAuthenticator]) -> Reviewed:
@@ -38,7 +42,7 @@ async def review_token(token: str, audiences: Sequence[str], authenticators: Seq
         reviewed = await authenticator.review(token, audiences)
         if reviewed is not None:
             return Reviewed(with_authenticated_group(reviewed.user), reviewed.audiences)
-    raise InvalidCredentials("invalid bearer token")
+    raise InvalidCredentials(UNKNOWN_TOKEN)
 
 
 class VerifiedTokens(Protocol):

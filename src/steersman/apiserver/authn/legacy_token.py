@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.audit_context import annotate, warn
-from steersman.apiserver.authn.interface import InvalidCredentials, review_for_server
+from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed
+from steersman.apiserver.authn.service_account import account_not_found, common_audiences
 from steersman.apiserver.request import UserInfo
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.trees import Tree
-    from steersman.apiserver.authn.interface import Reviewed, SecretSource
+    from steersman.apiserver.authn.interface import SecretSource
     from steersman.apiserver.authn.service_account import BoundObjects, KeyRing
 
 
@@ -29,6 +30,13 @@ ISSUER: Final = "kubernetes/serviceaccount"
 _CLAIM: Final = "kubernetes.io/serviceaccount/"
 #: Keys of audit annotations.
 _NOTED: Final = "authentication.k8s.io/"
+#: Names of the claims in the token, in the order in which they are checked, and in errors.
+_PARTS: Final = {
+    "namespace": "namespace",
+    "secret.name": "secretName",
+    "service-account.name": "serviceAccountName",
+    "service-account.uid": "serviceAccountUID",
+}
 _INVALID_SINCE: Final = "kubernetes.io/legacy-token-invalid-since"
 _LAST_USED: Final = "kubernetes.io/legacy-token-last-used"
 
@@ -54,6 +62,20 @@ class LegacyTokens:
 
     async def authenticate_token(self, token: str) -> UserInfo | None:
         """Return the service account; None for tokens of other issuers. Raises ``InvalidCredentials``."""
+        reviewed = await self.review(token, self._audiences)
+        return None if reviewed is None else reviewed.user
+
+    async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
+        """Review a token; legacy tokens are valid for this server's audiences only."""
+        claims = await self._verified_claims(token)
+        if claims is None:
+            return None
+        annotate(f"{_NOTED}legacy-token", str(claims.get("sub", "")))
+        common = common_audiences(self._audiences, audiences)
+        return Reviewed(await self._check(claims, token), common)
+
+    async def _verified_claims(self, token: str) -> dict[str, Any] | None:
+        """Return the claims of a token with a valid signature; None for tokens of other issuers."""
         if not jws.looks_signed(token):
             return None
         try:
@@ -64,33 +86,37 @@ class LegacyTokens:
         for key in (await self._keys.verifying()).values():
             claims = key.verified_claims(token)
             if claims is not None:
-                return await self._check(claims, token)
+                return claims
         raise InvalidCredentials("invalid signature")
-
-    async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
-        """Review a token; legacy tokens are valid for this server's audiences only."""
-        return await review_for_server(self, token, audiences, own=self._audiences)
 
     async def _check(self, claims: dict[str, Any], token: str) -> UserInfo:
         """Check that ServiceAccount and Secret exist and that the Secret contains this token."""
-        namespace, account, uid, name = (
-            _text(claims, part) for part in ("namespace", "service-account.name", "service-account.uid", "secret.name")
-        )
+        if not claims.get("sub"):
+            raise InvalidCredentials("sub claim is missing")
+        namespace, name, account, uid = (_text(claims, part) for part in _PARTS)
         user = f"system:serviceaccount:{namespace}:{account}"
         if claims.get("sub") != user:
-            raise InvalidCredentials("the token's subject is another than its service account")
+            raise InvalidCredentials("sub claim is invalid")
         secret = await self._secrets.secret(namespace, name)
         if secret is None or secret["metadata"].get("deletionTimestamp"):
-            raise InvalidCredentials("the service account token has been invalidated")
+            raise InvalidCredentials("Token has been invalidated")
         if not hmac.compare_digest(_token_of(secret), token.encode()):
-            raise InvalidCredentials("the service account token does not match the server's copy")
+            raise InvalidCredentials("Token does not match server's copy")
         service_account = await self._objects.find("ServiceAccount", account, namespace=namespace)
-        if service_account is None or service_account.uid != uid or service_account.deleted_seconds is not None:
-            raise InvalidCredentials("the service account of the token is not there any more")
+        if service_account is None:
+            raise InvalidCredentials(account_not_found(account))
+        if service_account.deleted_seconds is not None:
+            raise InvalidCredentials(f"ServiceAccount {namespace}/{account} has been deleted")
+        if service_account.uid != uid:
+            raise InvalidCredentials(f"ServiceAccount UID ({service_account.uid}) does not match claim ({uid})")
         self._on_use(secret)
         if (secret["metadata"].get("labels") or {}).get(_INVALID_SINCE):
             annotate(f"{_NOTED}legacy-token-invalidated", f"{name}/{namespace}")
-            raise InvalidCredentials("the service account token has been marked as invalid")
+            raise InvalidCredentials(
+                f"the token in secret {namespace}/{name} for service account {namespace}/{account} has been marked "
+                "invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or remove the "
+                f"'{_INVALID_SINCE}' label from the secret to temporarily allow use of this token"
+            )
         if name in service_account.secrets:
             annotate(f"{_NOTED}legacy-token-autogenerated-secret", name)
             warn(
@@ -117,7 +143,7 @@ def last_used_patch(secret: Tree, now: datetime) -> Tree | None:
 def _text(claims: dict[str, Any], part: str) -> str:
     value = claims.get(_CLAIM + part)
     if not isinstance(value, str) or not value:
-        raise InvalidCredentials(f"the claim {part} is missing")
+        raise InvalidCredentials(f"{_PARTS[part]} claim is missing")
     return value
 
 

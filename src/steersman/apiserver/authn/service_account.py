@@ -111,12 +111,9 @@ class ServiceAccountTokens:
                 self._verified.clear()
             self._verified[digest] = verified
         claims = verified.claims
-        meant_for = claims.audiences or self._audiences
-        common = tuple(audience for audience in meant_for if audience in audiences)
-        if not common:
-            raise InvalidCredentials(
-                f"token audiences {_listed(meant_for)} is invalid for the target audiences {_listed(audiences)}"
-            )
+        if not claims.audiences:
+            annotate("authentication.k8s.io/legacy-token", claims.sub)
+        common = common_audiences(claims.audiences or self._audiences, audiences)
         self._check_times(claims)
         await self._check_objects(claims)
         if claims.bound.warnafter is not None:
@@ -132,6 +129,8 @@ class ServiceAccountTokens:
         if verified is None:
             return None
         claims = verified.claims
+        if not claims.audiences:
+            return None
         now = self._clock.now().timestamp()
         seconds = _TRUSTED_SECONDS
         if claims.exp is not None:
@@ -187,15 +186,51 @@ class ServiceAccountTokens:
 
     async def _check_objects(self, claims: AccountClaims) -> None:
         for kind, ref, namespace in _bound_objects(claims):
-            await self._check_object(kind, ref, namespace)
+            bound_object = await self._objects.find(kind, ref.name, namespace=namespace)
+            deleted = bound_object.deleted_seconds if bound_object is not None else None
+            is_deleted = deleted is not None and deleted < self._clock.now().timestamp() - _LEEWAY_SECONDS
+            check = _check_account if kind == "ServiceAccount" else _check_bound
+            check(kind, ref, namespace, bound_object, is_deleted=is_deleted)
 
-    async def _check_object(self, kind: str, ref: Ref, namespace: str) -> None:
-        bound_object = await self._objects.find(kind, ref.name, namespace=namespace)
-        if bound_object is None or bound_object.uid != ref.uid:
-            raise InvalidCredentials(f"the {kind} that the token is bound to is not there any more")
-        deleted = bound_object.deleted_seconds
-        if deleted is not None and deleted < self._clock.now().timestamp() - _LEEWAY_SECONDS:
-            raise InvalidCredentials(f"the {kind} that the token is bound to has been deleted")
+
+def _check_account(kind: str, ref: Ref, namespace: str, account: BoundObject | None, *, is_deleted: bool) -> None:
+    """Raise ``InvalidCredentials`` unless the ServiceAccount of a token exists."""
+    del kind
+    if account is None:
+        raise InvalidCredentials(account_not_found(ref.name))
+    if account.uid != ref.uid:
+        raise InvalidCredentials(f"service account UID ({account.uid}) does not match claim ({ref.uid})")
+    if is_deleted:
+        raise InvalidCredentials(f"service account {namespace}/{ref.name} has been deleted")
+
+
+def _check_bound(kind: str, ref: Ref, namespace: str, bound_object: BoundObject | None, *, is_deleted: bool) -> None:
+    """Raise ``InvalidCredentials`` unless the object exists that a token is bound to."""
+    del namespace
+    if bound_object is None:
+        raise InvalidCredentials("service account token has been invalidated")
+    if bound_object.uid != ref.uid:
+        name = kind.lower()
+        raise InvalidCredentials(
+            f"{name} UID ({bound_object.uid}) does not match service account {name} ref claim ({ref.uid})"
+        )
+    if is_deleted:
+        raise InvalidCredentials("service account token has been invalidated")
+
+
+def common_audiences(own: Sequence[str], target: Sequence[str]) -> tuple[str, ...]:
+    """Return the audiences of a token that are among those of its use. Raises ``InvalidCredentials``."""
+    common = tuple(audience for audience in own if audience in target)
+    if not common:
+        raise InvalidCredentials(
+            f"token audiences {_listed(own)} is invalid for the target audiences {_listed(target)}"
+        )
+    return common
+
+
+def account_not_found(name: str) -> str:
+    """Return the error of a token whose ServiceAccount does not exist: that of the request for it, as upstream."""
+    return f'serviceaccounts "{name}" not found'
 
 
 def _bound_objects(claims: AccountClaims) -> Iterator[tuple[str, Ref, str]]:

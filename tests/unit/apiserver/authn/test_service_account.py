@@ -133,23 +133,46 @@ async def test_review_checks_audiences(world):
     assert reviewed.audiences == ("backup",)
 
 
-@pytest.mark.parametrize("now", [None, BoundObject("u9")], ids=["gone", "made again"])
+INVALIDATED = "service account token has been invalidated"
+
+
 @pytest.mark.parametrize(
-    ("bound", "key"),
+    ("bound", "key", "gone", "recreated"),
     [
-        (ROBOT, ("ServiceAccount", "ns", "robot")),
-        (Bound("ns", ROBOT.serviceaccount, pod=Ref("p", "u2")), ("Pod", "ns", "p")),
-        (Bound("ns", ROBOT.serviceaccount, secret=Ref("s", "u2")), ("Secret", "ns", "s")),
-        (Bound("ns", ROBOT.serviceaccount, node=Ref("n", "u2")), ("Node", "", "n")),
+        (
+            ROBOT,
+            ("ServiceAccount", "ns", "robot"),
+            'serviceaccounts "robot" not found',
+            "service account UID (u9) does not match claim (u1)",
+        ),
+        (
+            Bound("ns", ROBOT.serviceaccount, pod=Ref("p", "u2")),
+            ("Pod", "ns", "p"),
+            INVALIDATED,
+            "pod UID (u9) does not match service account pod ref claim (u2)",
+        ),
+        (
+            Bound("ns", ROBOT.serviceaccount, secret=Ref("s", "u2")),
+            ("Secret", "ns", "s"),
+            INVALIDATED,
+            "secret UID (u9) does not match service account secret ref claim (u2)",
+        ),
+        (
+            Bound("ns", ROBOT.serviceaccount, node=Ref("n", "u2")),
+            ("Node", "", "n"),
+            INVALIDATED,
+            "node UID (u9) does not match service account node ref claim (u2)",
+        ),
     ],
     ids=["account", "pod", "secret", "node"],
 )
-async def test_token_raises_once_account_or_bound_object_is_deleted(world, bound, key, now):
+async def test_token_raises_once_account_or_bound_object_is_deleted(world, bound, key, gone, recreated):
     world.objects.found.setdefault(key, BoundObject("u2"))
     token = await world.issue(bound)
     assert await world.tokens.authenticate_token(token) is not None
-    world.objects.found[key] = now
-    assert "is not there any more" in await world.refusal(token)
+    for now, text in ((None, gone), (BoundObject("u9"), recreated)):
+        world.objects.found[key] = now
+        assert await world.refusal(token) == text
 
 
 async def test_token_of_deleted_object_is_valid_for_a_minute(world):
@@ -159,7 +182,15 @@ async def test_token_of_deleted_object_is_valid_for_a_minute(world):
     await world.clock.advance(59)
     assert await world.tokens.authenticate_token(token) is not None
     await world.clock.advance(2)
-    assert "has been deleted" in await world.refusal(token)
+    assert await world.refusal(token) == "service account ns/robot has been deleted"
+
+
+async def test_token_of_deleted_pod_is_valid_for_a_minute(world):
+    world.objects.found["Pod", "ns", "p"] = BoundObject("u2", world.clock.now().timestamp())
+    token = await world.issue(Bound("ns", ROBOT.serviceaccount, pod=Ref("p", "u2")))
+    assert await world.tokens.authenticate_token(token) is not None
+    await world.clock.advance(61)
+    assert await world.refusal(token) == INVALIDATED
 
 
 async def test_pod_and_node_are_in_extra_and_node_of_pod_need_not_exist(world):
@@ -183,6 +214,17 @@ async def test_pod_and_node_are_in_extra_and_node_of_pod_need_not_exist(world):
 )
 async def test_subject_must_match_account_claims(world, claims):
     assert "service account" in await world.refusal(world.ring.key.sign({"iss": "iss", "aud": "api", **claims}))
+
+
+async def test_token_without_audiences_is_annotated_at_each_use(world):
+    account = {"namespace": "ns", "serviceaccount": {"name": "robot", "uid": "u1"}}
+    token = world.ring.key.sign({"iss": "iss", "sub": USER, "kubernetes.io": account})
+    request = Request({"method": "GET", "path": "/", "query_string": b"", "headers": []}, receive=None)
+    request.annotations = Annotations()
+    set_current_request(request)
+    await world.tokens.authenticate_token(token)
+    assert request.annotations.values == {"authentication.k8s.io/legacy-token": USER}
+    assert world.tokens.verified(token) is None
 
 
 async def test_stale_token_is_annotated(world):

@@ -229,6 +229,17 @@ async def test_token_review_accepts_server_audience_only(server):
     assert "authenticated" not in review["status"]
 
 
+async def test_token_review_reports_why_a_service_account_token_is_invalid(server):
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    assert (await ask(server, accounts, {"metadata": {"name": "robot"}}))[0] == 201
+    code, issued = await ask(server, f"{accounts}/robot/token", {"spec": {}})
+    assert code == 201, issued
+    spec = {"token": issued["status"]["token"], "audiences": ["vault"]}
+    _, review = await ask(server, f"{AUTHN}/tokenreviews", {"spec": spec})
+    why = 'token audiences ["https://kubernetes.default.svc"] is invalid for the target audiences ["vault"]'
+    assert review["status"] == {"user": {}, "error": f"[invalid bearer token, {why}]"}
+
+
 async def test_reviews_are_not_stored(server):
     assert (await server.request("GET", SAR)).code == 405
     assert (await server.request("GET", f"{SAR}/x")).code == 404
