@@ -102,3 +102,22 @@ async def test_terminated_pods_are_bounded(cluster, pod_spec):
         await cluster.client.patch(tree("v1", "Pod"), name, patch, namespace="default", subresource="status")
     await cluster.eventually("v1", "Pod", "a", lambda obj: obj is None, namespace="default")
     assert await cluster.find("v1", "Pod", "b", namespace="default")
+
+
+async def test_failed_deletion_is_counted_as_an_error(cluster, pod_spec):
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["DELETE"]}
+    policy = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "false"}]}
+    api = "admissionregistration.k8s.io/v1"
+    await cluster.make(api, "ValidatingAdmissionPolicy", "keep", spec=policy)
+    binding = {"policyName": "keep", "validationActions": ["Deny"]}
+    await cluster.make(api, "ValidatingAdmissionPolicyBinding", "keep", spec=binding)
+    await cluster.clock.advance(5)
+    controller = await cluster.start(build, terminated_pod_gc_threshold=1)
+    for name in ("a", "b"):
+        await cluster.make("v1", "Pod", name, namespace="default", spec=pod_spec)
+        patch = {"status": {"phase": "Succeeded"}}
+        await cluster.client.patch(tree("v1", "Pod"), name, patch, namespace="default", subresource="status")
+    await cluster.clock.advance(2)
+    labels = {"namespace": "default", "reason": "terminated"}
+    assert cluster.sample(controller, "pod_gc_collector_force_delete_pod_errors_total", labels) >= 1
+    assert cluster.sample(controller, "pod_gc_collector_force_delete_pods_total", labels) is None

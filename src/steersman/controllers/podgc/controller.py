@@ -9,7 +9,7 @@ from prometheus_client import Counter
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Deleted
-from steersman.client.errors import NotFound
+from steersman.client.errors import ClientError, NotFound
 from steersman.client.objects import key_of, name_of, namespace_of, uid_of
 from steersman.controllers.podgc.plan import (
     NODE_GONE,
@@ -52,6 +52,10 @@ class PodGarbageCollector(ManagedController):
         self._pods.add_callback(self._pod_changed)
         self._deletions = Counter(
             "pod_gc_collector_force_delete_pods_total", "Pods deleted by force since the controller started",
+            ("namespace", "reason"), registry=context.metrics.registry,
+        )  # fmt: skip
+        self._errors = Counter(
+            "pod_gc_collector_force_delete_pod_errors_total", "Errors of deleting pods by force since the controller started",
             ("namespace", "reason"), registry=context.metrics.registry,
         )  # fmt: skip
 
@@ -125,6 +129,9 @@ class PodGarbageCollector(ManagedController):
             self._deletions.labels(namespace_of(pod), reason).inc()
         except NotFound:  # retried after a conflict, as there is no periodic sync
             pass
+        except ClientError:
+            self._errors.labels(namespace_of(pod), reason).inc()
+            raise
 
 
 def build(context: ControllerContext) -> PodGarbageCollector:
