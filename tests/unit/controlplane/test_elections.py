@@ -234,7 +234,7 @@ async def test_unresponsive_candidates_are_reported_once(election, clock):
     await election.join("a")
     await pass_seconds(clock, 60)
     reported_events = await election.reported_events()
-    assert reported_events.count(("Warning", "NobodyAnswers")) == 1
+    assert reported_events.count(("Warning", "NoAvailableCandidates")) == 1
 
 
 async def test_expired_candidates_are_deleted_within_about_an_hour(election, clock, client):

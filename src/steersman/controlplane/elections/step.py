@@ -31,7 +31,7 @@ class Reason(StrEnum):
     NO_CANDIDATES = "NoCandidates"
     ASKING = "AskingCandidates"
     WAITING = "WaitingForAnswers"
-    NOBODY_ANSWERS = "NobodyAnswers"
+    NO_AVAILABLE_CANDIDATES = "NoAvailableCandidates"
     STRATEGY_CONFLICT = "StrategyConflict"
     FOREIGN_STRATEGY = "ForeignStrategy"
     STRATEGY_PUBLISHED = "StrategyPublished"
@@ -44,7 +44,7 @@ class Reason(StrEnum):
 
 
 #: Reasons that are reported as Warning events.
-WARNINGS: Final = frozenset({Reason.NOBODY_ANSWERS, Reason.STRATEGY_CONFLICT, Reason.HOLDER_LATE})
+WARNINGS: Final = frozenset({Reason.NO_AVAILABLE_CANDIDATES, Reason.STRATEGY_CONFLICT, Reason.HOLDER_LATE})
 
 
 class Create(msgspec.Struct, frozen=True):
@@ -237,7 +237,7 @@ def _decide_without_fresh(roll: Roll, now: datetime) -> Decision:
         return _await_acknowledgements(roll, now, "no candidate has answered lately")
     due = roll.due()
     return Decision(
-        reason=Reason.NOBODY_ANSWERS,
+        reason=Reason.NO_AVAILABLE_CANDIDATES,
         why=f"none of {len(roll.silent)} candidates answers",
         ask=tuple(name for name, moment in due.items() if moment <= now),
         next_check=_earliest(now, *due.values()),

@@ -106,7 +106,7 @@ def test_decide_pings_all_again_later_when_none_responds():
     """Upstream ends the step with an error and never looks again."""
     silent = candidate("a", renewed=-40, pinged=-29)
     decision = decide(RAN_OUT, [silent], now=NOW)
-    assert (decision.reason, decision.ask, decision.next_check) == (Reason.NOBODY_ANSWERS, (), at(1))
+    assert (decision.reason, decision.ask, decision.next_check) == (Reason.NO_AVAILABLE_CANDIDATES, (), at(1))
     assert decide(RAN_OUT, [silent], now=at(1)).ask == ("a",)
 
 
