@@ -78,9 +78,9 @@ class Child:
 
     def reap(self) -> int:
         """Return the exit code; kill a running process. Afterwards none of its writes can reach the disk."""
+        self.process.kill()  # before its socket is closed, at which it would end by itself
         self.socket.close()
         if self.answers >= 0:
             os.close(self.answers)
             self.answers = -1
-        self.process.kill()
         return self.process.wait()
