@@ -66,20 +66,21 @@ def device_value(
     driver: str, attributes: Mapping[str, Any], capacity: Mapping[str, Any], *, shared: bool
 ) -> dict[str, Any]:
     """Build the ``device`` variable from ResourceSlice fields. Unqualified names belong to the driver."""
-    read_attributes, read_capacity = ByDomain(), ByDomain()
+    read_attributes: dict[str, dict[str, Any]] = {}
+    read_capacity: dict[str, dict[str, Any]] = {}
     for name, attribute in attributes.items():
         _put(read_attributes, driver, name, _attribute(attribute))
     for name, entry in capacity.items():
         _put(read_capacity, driver, name, QuantityValue(quantity.parse(str(entry["value"]))))
     return {
         "driver": driver,
-        "attributes": read_attributes,
-        "capacity": read_capacity,
+        "attributes": ByDomain(read_attributes),
+        "capacity": ByDomain(read_capacity),
         "allowMultipleAllocations": shared,
     }
 
 
-def _put(table: ByDomain, driver: str, name: str, value: Any) -> None:
+def _put(table: dict[str, dict[str, Any]], driver: str, name: str, value: Any) -> None:
     domain, slash, rest = name.partition("/")
     table.setdefault(domain if slash else driver, {})[rest if slash else name] = value
 

@@ -146,6 +146,7 @@ async def test_mutating_webhook_that_changes_the_kind_fails_the_request(field, v
         assert (answer.code, answer.body["message"]) == (500, text)
 
 
+@pytest.mark.interpreted
 def test_patched_custom_object_has_metadata_when_the_patch_removes_it():
     resource = SimpleNamespace(group="example.com", version="v1", kind="Shirt", subresources=())
     served = SimpleNamespace(
