@@ -213,8 +213,10 @@ class Informer(Generic[T]):
         for obj in [*self._store.values()]:
             change = Added(obj, is_initial=True)
             delivery = self._begin_delivery(change)
-            listener.notify(change)
-            end_delivery(delivery)
+            try:
+                listener.notify(change)
+            finally:
+                end_delivery(delivery)
         self._listeners.append(listener)
         return listener
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 _VERIFIED_MAX: Final = 4096
 #: Longer headers are not cached: clients may append anything after the token.
 _HEADER_BYTES_MAX: Final = 4096
-
-
 #: Error of a token that no authenticator recognizes.
 UNKNOWN_TOKEN: Final = "invalid bearer token"  # noqa: S105 — a text
 

@@ -189,33 +189,31 @@ class ServiceAccountTokens:
             bound_object = await self._objects.find(kind, ref.name, namespace=namespace)
             deleted = bound_object.deleted_seconds if bound_object is not None else None
             is_deleted = deleted is not None and deleted < self._clock.now().timestamp() - _LEEWAY_SECONDS
-            check = _check_account if kind == "ServiceAccount" else _check_bound
-            check(kind, ref, namespace, bound_object, is_deleted=is_deleted)
+            if kind == "ServiceAccount":
+                fault = _account_fault(ref, namespace, bound_object, is_deleted=is_deleted)
+            else:
+                fault = _bound_object_fault(kind, ref, bound_object, is_deleted=is_deleted)
+            if fault:
+                raise InvalidCredentials(fault)
 
 
-def _check_account(kind: str, ref: Ref, namespace: str, account: BoundObject | None, *, is_deleted: bool) -> None:
-    """Raise ``InvalidCredentials`` unless the ServiceAccount of a token exists."""
-    del kind
+def _account_fault(ref: Ref, namespace: str, account: BoundObject | None, *, is_deleted: bool) -> str:
+    """Return why the ServiceAccount of a token is not valid; empty if it is."""
     if account is None:
-        raise InvalidCredentials(account_not_found(ref.name))
+        return account_not_found(ref.name)
     if account.uid != ref.uid:
-        raise InvalidCredentials(f"service account UID ({account.uid}) does not match claim ({ref.uid})")
-    if is_deleted:
-        raise InvalidCredentials(f"service account {namespace}/{ref.name} has been deleted")
+        return f"service account UID ({account.uid}) does not match claim ({ref.uid})"
+    return f"service account {namespace}/{ref.name} has been deleted" if is_deleted else ""
 
 
-def _check_bound(kind: str, ref: Ref, namespace: str, bound_object: BoundObject | None, *, is_deleted: bool) -> None:
-    """Raise ``InvalidCredentials`` unless the object exists that a token is bound to."""
-    del namespace
+def _bound_object_fault(kind: str, ref: Ref, bound_object: BoundObject | None, *, is_deleted: bool) -> str:
+    """Return why the object that a token is bound to is not valid; empty if it is."""
     if bound_object is None:
-        raise InvalidCredentials("service account token has been invalidated")
+        return "service account token has been invalidated"
     if bound_object.uid != ref.uid:
         name = kind.lower()
-        raise InvalidCredentials(
-            f"{name} UID ({bound_object.uid}) does not match service account {name} ref claim ({ref.uid})"
-        )
-    if is_deleted:
-        raise InvalidCredentials("service account token has been invalidated")
+        return f"{name} UID ({bound_object.uid}) does not match service account {name} ref claim ({ref.uid})"
+    return "service account token has been invalidated" if is_deleted else ""
 
 
 def common_audiences(own: Sequence[str], target: Sequence[str]) -> tuple[str, ...]:

@@ -127,7 +127,7 @@ def observed_object(resource: ResourceType[Any], obj: Any) -> ObservedObject:
 
 
 def has_same_relations(old: Any, new: Any) -> bool:
-    """Report whether two versions of an object are equal in all that ``seen`` returns."""
+    """Report whether two versions of an object are equal in all that ``observed_object`` returns."""
     return all(metadata_field(old, name) == metadata_field(new, name) for name in _RELATIONS)
 
 

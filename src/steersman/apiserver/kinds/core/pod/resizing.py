@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apimachinery.quantity import parse
 from steersman.apiserver.kinds.shared.podspec.resources import is_sidecar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from steersman.apimachinery.trees import Tree
 
 
@@ -30,29 +28,30 @@ def spec_during_resize(pod: Tree) -> Tree:
     is_resized = spec.get("resources") is not None and status.get("resources") is not None
     if not actual and not is_resized:
         return spec
-    infeasible = _is_infeasible(status)
-    effective: dict[str, Any] = {
+    is_infeasible = _is_infeasible(status)
+
+    def effective(container: Tree) -> Tree:
+        container_status = actual.get(container.get("name", ""))
+        if container_status is None:
+            return container
+        resources = _resources(container.get("resources") or {}, container_status, is_infeasible=is_infeasible)
+        return {**container, "resources": resources}
+
+    resized: Tree = {
         **spec,
-        "containers": [_effective(one, actual, infeasible=infeasible) for one in spec.get("containers") or ()],
+        "containers": [effective(container) for container in spec.get("containers") or ()],
         "initContainers": [
-            _effective(one, actual, infeasible=infeasible) if is_sidecar(one) else one
-            for one in spec.get("initContainers") or ()
+            effective(container) if is_sidecar(container) else container
+            for container in spec.get("initContainers") or ()
         ],
     }
     if is_resized:
-        effective["resources"] = _resources(spec["resources"], status, infeasible=infeasible)
-    return effective
+        resized["resources"] = _resources(spec["resources"], status, is_infeasible=is_infeasible)
+    return resized
 
 
-def _effective(container: Tree, actual: Mapping[str, Tree], *, infeasible: bool) -> Tree:
-    status = actual.get(container.get("name", ""))
-    if status is None:
-        return container
-    return {**container, "resources": _resources(container.get("resources") or {}, status, infeasible=infeasible)}
-
-
-def _resources(specified: Tree, status: Tree, *, infeasible: bool) -> Tree:
-    if infeasible:
+def _resources(specified: Tree, status: Tree, *, is_infeasible: bool) -> Tree:
+    if is_infeasible:
         specified = {}
     actual = status["resources"]
     return {
@@ -73,5 +72,7 @@ def _maximum(*resource_lists: Tree | None) -> Tree:
 
 def _is_infeasible(status: Tree) -> bool:
     """Report whether the kubelet has declared the pending resize infeasible."""
-    pending = (one for one in status.get("conditions") or () if one.get("type") == "PodResizePending")
-    return next((one.get("reason") == "Infeasible" for one in pending), False)
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "PodResizePending":
+            return bool(condition.get("reason") == "Infeasible")
+    return False
