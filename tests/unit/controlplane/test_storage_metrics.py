@@ -64,6 +64,7 @@ async def test_cache_bytes_count_objects_and_recent_changes():
 
 async def test_cache_bytes_name_each_cache_that_is_bounded_by_bytes():
     async with InProcessAPIServer() as server:
+        await server.request("POST", "/api/v1/namespaces/default/configmaps", body=b'{"metadata":{"name":"a"}}')
         families = await StorageMetrics(server.store, server.core.resources.registry).collect()
     names = {dict(labels)["cache"] for f in families if f.name == "steersman_cache_bytes" for _, labels, _ in f.samples}
     assert {"label sets", "field values", "fields of new objects", "pod specs", "regular expressions"} <= names
