@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.client.changes import Deleted
 from steersman.client.objects import name_of, uid_of
+from steersman.nodes.bound_pods import NODES
 from steersman.nodes.node_object import internal_ip, is_simulated, is_stopped, kubelet_port
 from steersman.nodes.pod_addresses import NODE_RANGE, AddressPool
-from steersman.nodes.pods import NODES
 from steersman.nodes.stage_runner import StageRunner
 from steersman.nodes.stages import StageContext
 from steersman.runtime.controller import Controller

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from lightkube.models.core_v1 import ConfigMap, Secret
 
 from steersman.asynckit.ratelimit import TokenBucket
-from steersman.client import tree
-from steersman.client.changes import Added, Deleted
+from steersman.client.changes import Added
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
 from steersman.client.partial_metadata import metadata_only
 from steersman.nodes import pod_preemption, pod_status
-from steersman.nodes.node_object import internal_ip, is_simulated, is_stopped, kubelet_port
+from steersman.nodes.bound_pods import PODS, BoundPodController
+from steersman.nodes.node_object import internal_ip, kubelet_port
 from steersman.nodes.pod_addresses import PodAddresses
 from steersman.nodes.pod_admission import PodAdmission
 from steersman.nodes.references import missing_reference
 from steersman.nodes.stage_runner import StageRunner
 from steersman.nodes.stages import Outcome, StageContext
-from steersman.runtime.controller import Controller
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
@@ -27,17 +26,11 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
     from steersman.client.changes import Change
-    from steersman.client.store import Lister
     from steersman.nodes.chaos.rules import Chaos
     from steersman.nodes.stages import Stage
     from steersman.runtime.context import ControllerContext
 
 
-PODS: Final = tree("v1", "Pod")
-NODES: Final = tree("v1", "Node")
-
-#: Index of pods by the name of their node.
-BY_NODE: Final = "node"
 #: Pods reconciled concurrently.
 WORKERS: Final = 32
 #: Resync of a pod that waits for a Secret or ConfigMap, in case an event was missed.
@@ -52,29 +45,7 @@ _EVENTS_BURST: Final = 100
 _CONFIG_ERROR: Final = "CreateContainerConfigError"
 
 
-def nodes_of(pod: Tree) -> list[str]:
-    """Return the index keys of a pod for ``BY_NODE``."""
-    return [pod_status.spec_of(pod).get("nodeName") or ""]
-
-
-def pod_address(pod: Tree, node: Tree, addresses: PodAddresses) -> str:
-    """Return the pod's address; allocate one if it has none."""
-    cidr = (node.get("spec") or {}).get("podCIDR") or ""
-    return addresses.of(uid_of(pod), cidr, current=pod_status.status_of(pod).get("podIP") or "")
-
-
-def adopt_addresses(addresses: PodAddresses, pods: Lister[Tree], nodes: Lister[Tree]) -> None:
-    """Mark the addresses of existing pods on simulated nodes as allocated, including pods that another controller
-    manages.
-    """
-    for pod in pods:
-        node = nodes.get(pod_status.spec_of(pod).get("nodeName") or "")
-        is_allocated_here = node is not None and is_simulated(node) and not pod_status.spec_of(pod).get("hostNetwork")
-        if node is not None and is_allocated_here and pod_status.status_of(pod).get("podIP"):
-            pod_address(pod, node, addresses)
-
-
-class PodController(Controller):
+class PodController(BoundPodController):
     """Controller of pods that are bound to simulated nodes."""
 
     name: ClassVar[str] = "simulated-pods"
@@ -96,19 +67,15 @@ class PodController(Controller):
 
         ``chaos``: failure rules; None: no failures. ``pod_events``: True to record events of the type Normal.
         """
-        super().__init__(context, workers=workers)
-        self._is_others = is_others
+        self._is_others: Final = is_others  # before the informers, which call ``concerns``
+        super().__init__(
+            context, workers=workers, addresses=addresses or PodAddresses(), admission=admission or PodAdmission()
+        )
         self._chaos = chaos if chaos is not None and chaos.concerns_pods else None
         self._recorder = context.events.recorder("kubelet")
-        self._addresses = addresses or PodAddresses()
-        self._admission = admission or PodAdmission()
-        self._admission.add_listener(self._admission_changed)
         self._started = self.clock.now()
         #: Keys of pods that wait for a missing object, by the object's kind and key.
         self._waiting: dict[tuple[str, str], dict[str, None]] = {}
-        self._nodes = self.informer(NODES)
-        self._nodes.add_callback(self._node_changed)
-        self._pods = self.watch(PODS, when=self._concerns_us)
         events = TokenBucket(_EVENTS_PER_SECOND, _EVENTS_BURST, clock=self.clock)
         self._runner = StageRunner(
             self,
@@ -118,60 +85,22 @@ class PodController(Controller):
             self._recorder,
             allows_event=events.try_take if pod_events else lambda: False,
         )
-        self._pods.add_index(BY_NODE, nodes_of)
         self._config_maps = self.informer(metadata_only(ConfigMap))
         self._secrets = self.informer(metadata_only(Secret))
         for kind, informer in (("ConfigMap", self._config_maps), ("Secret", self._secrets)):
             informer.add_callback(partial(self._reference_added, kind))
 
-    # Event handlers
+    def concerns(self, pod: Tree, node: Tree) -> bool:
+        return self._is_others is None or not self._is_others(pod, node)
 
-    def _concerns_us(self, change: Change[Tree]) -> bool:
-        pod = change.latest
-        if isinstance(change, Deleted):
-            self._runner.forget(uid_of(pod))
-            self._addresses.forget(uid_of(pod))
-            self._admission.forget(uid_of(pod))
-            return False
-        self._admission.observe(pod, old=getattr(change, "old", None))
-        return self._node_of(pod) is not None
-
-    def _node_of(self, pod: Tree) -> Tree | None:
-        """Return the pod's node if it is simulated and not stopped."""
-        name = pod_status.spec_of(pod).get("nodeName")
-        node = self._nodes.lister.get(name) if name else None
-        if node is None or not is_simulated(node) or is_stopped(node):
-            return None
-        return None if self._is_others is not None and self._is_others(pod, node) else node
-
-    def _node_changed(self, change: Change[Tree]) -> None:
-        """Enqueue the pods of a node that was added or started."""
-        old = getattr(change, "old", None)
-        if isinstance(change, Deleted) or (old is not None and is_stopped(old) == is_stopped(change.new)):
-            return
-        if self.is_ready:
-            for pod in self._pods.lister.by_index(BY_NODE, name_of(change.new)):
-                self.enqueue(pod)
-
-    def _admission_changed(self, key: str) -> None:
-        """Requeue a pod that is preempted, or that need not wait any longer."""
-        self.queue.add(key)
+    def pod_deleted(self, pod: Tree) -> None:
+        self._runner.forget(uid_of(pod))
+        super().pod_deleted(pod)
 
     def _reference_added(self, kind: str, change: Change[Any]) -> None:
         if isinstance(change, Added):
             for key in self._waiting.pop((kind, key_of(change.new)), ()):
                 self.queue.add(key)
-
-    # Reconciliation
-
-    async def start(self) -> None:
-        """Adopt addresses and resources of existing pods before allocating any, and enqueue pods observed before their node."""
-        adopt_addresses(self._addresses, self._pods.lister, self._nodes.lister)
-        for pod in self._pods.lister:
-            node = self._node_of(pod)
-            if node is not None:
-                self._admission.adopt(pod, node)
-                self.enqueue(pod)
 
     async def reconcile(self, key: str) -> Result | None:
         """Apply the transition of the pod's stage when it is due."""
@@ -225,7 +154,7 @@ class PodController(Controller):
 
     def _stage_context(self, pod: Tree, node: Tree) -> StageContext:
         # A pod with hostNetwork has no address of its own.
-        ip = "" if pod_status.spec_of(pod).get("hostNetwork") else pod_address(pod, node, self._addresses)
+        ip = "" if pod_status.spec_of(pod).get("hostNetwork") else self._address_of(pod, node)
         return StageContext(
             self.clock.now(), internal_ip(node), ip, name_of(node), kubelet_port(node), self._started, self.dice
         )

@@ -10,6 +10,7 @@ from steersman.client.changes import Deleted
 from steersman.client.errors import AlreadyExists, NotFound
 from steersman.client.objects import name_of, uid_of
 from steersman.client.requests import PatchType
+from steersman.nodes.bound_pods import NODES
 from steersman.nodes.node_object import (
     KubeletAddress,
     NodeTemplate,
@@ -22,7 +23,6 @@ from steersman.nodes.node_object import (
     refresh_conditions,
 )
 from steersman.nodes.pod_addresses import NODE_RANGE, AddressPool
-from steersman.nodes.pods import NODES
 from steersman.runtime.controller import Controller
 from steersman.runtime.heartbeat import LeaseHeartbeat
 

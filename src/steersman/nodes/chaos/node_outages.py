@@ -8,8 +8,8 @@ from steersman.client.changes import Deleted
 from steersman.client.errors import NotFound
 from steersman.client.objects import name_of
 from steersman.client.requests import PatchType
+from steersman.nodes.bound_pods import NODES
 from steersman.nodes.node_object import STOPPED, is_simulated, is_stopped
-from steersman.nodes.pods import NODES
 from steersman.runtime.controller import Controller
 from steersman.runtime.result import Result
 

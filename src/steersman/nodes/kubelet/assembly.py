@@ -6,11 +6,11 @@ import asyncio
 import socket
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from steersman.nodes.bound_pods import NODES, PODS
 from steersman.nodes.kubelet.pages import component_pages
 from steersman.nodes.kubelet.simulated import SimulatedHost
 from steersman.nodes.node_object import KubeletAddress, is_simulated
 from steersman.nodes.pod_status import is_finished
-from steersman.nodes.pods import NODES, PODS
 from steersman.runtime.http import ListenError
 
 if TYPE_CHECKING:

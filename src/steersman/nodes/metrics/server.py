@@ -18,11 +18,11 @@ from aiohttp import web
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.errors import StatusError
 from steersman.client.errors import ClientError
+from steersman.nodes.bound_pods import NODES, PODS
 from steersman.nodes.http_serving import listener_runner
 from steersman.nodes.metrics import openapi
 from steersman.nodes.metrics.api import Lookup, MetricsAPI
 from steersman.nodes.metrics.registration import HOST, OtherServerError, front_proxy_ca, register, unregister
-from steersman.nodes.pods import NODES, PODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,29 +8,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.asynckit.tasks import Supervisor
-from steersman.client.changes import Deleted
 from steersman.client.connecting import find_access
 from steersman.client.errors import ClientError, NotFound
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
 from steersman.client.requests import PatchType
-from steersman.nodes.node_object import internal_ip, is_simulated, is_stopped
+from steersman.nodes.bound_pods import PODS, BoundPodController
+from steersman.nodes.node_object import internal_ip
 from steersman.nodes.pod_preemption import DISRUPTION_MESSAGE, MESSAGE, PREEMPTING
 from steersman.nodes.pod_status import is_finished, is_terminating, spec_of, status_of
-from steersman.nodes.pods import BY_NODE, NODES, PODS, adopt_addresses, nodes_of, pod_address
 from steersman.nodes.processes.fields import ContainerConfigError
 from steersman.nodes.processes.files import make_private, remove
 from steersman.nodes.processes.host import ProcessHost
-from steersman.nodes.processes.isolation import find_obstacle
+from steersman.nodes.processes.isolation import probe_isolation
 from steersman.nodes.processes.pod_worker import PodWorker
 from steersman.nodes.processes.process import Guard
 from steersman.nodes.processes.resources import ApiAddress, PodResources
 from steersman.nodes.processes.selection import is_process_pod
 from steersman.nodes.processes.statuses import End
-from steersman.runtime.controller import Controller
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
-    from steersman.client.changes import Change
     from steersman.nodes.pod_addresses import PodAddresses
     from steersman.nodes.pod_admission import PodAdmission
     from steersman.nodes.processes.images import LocalImages
@@ -49,7 +46,7 @@ class IsolationError(RuntimeError):
     """Isolation of process pods was required, and this machine does not allow it."""
 
 
-class ProcessPodController(Controller):
+class ProcessPodController(BoundPodController):
     """Controller of pods that are bound to simulated nodes and selected to run as processes."""
 
     name: ClassVar[str] = "process-pods"
@@ -70,19 +67,16 @@ class ProcessPodController(Controller):
 
         ``directory`` of the pods' files; None: a temporary directory that is removed when this process exits.
         """
-        super().__init__(context, workers=_WORKERS)
+        super().__init__(context, workers=_WORKERS, addresses=addresses, admission=admission)
         self._recorder = context.events.recorder("kubelet")
         self._api = ApiAddress(find_access(kubeconfig).server)
         self._temporary = directory is None
         self._directory = directory or Path()
         self._guard = Guard()
-        self._addresses = addresses
-        self._admission = admission
-        admission.add_listener(self._admission_changed)
         self._isolation = isolation
         self._images = images
-        #: Why containers are not isolated although they should be; empty otherwise.
-        self._obstacle = ""
+        #: Reason why containers are not isolated although isolation is configured; empty otherwise.
+        self._isolation_error = ""
         self._running = Supervisor("process pods")
         self._pod_workers: dict[str, PodWorker] = {}
         self._resources: dict[str, PodResources] = {}
@@ -91,59 +85,15 @@ class ProcessPodController(Controller):
         self.host: Final = ProcessHost(
             self._pod_workers, self._guard, concerns=lambda pod: self._node_of(pod) is not None
         )
-        self._nodes = self.informer(NODES)
-        self._nodes.add_callback(self._node_changed)
-        self._pods = self.watch(PODS, when=self._concerns_us)
-        self._pods.add_index(BY_NODE, nodes_of)
         self.every(REFRESH_SECONDS, self._refresh, jitter=0.1, name="volumes of process pods")
 
     def concerns(self, pod: Tree, node: Tree) -> bool:
-        """True if a pod on its node runs as processes."""
         return is_process_pod(pod, node)
 
-    def _node_of(self, pod: Tree) -> Tree | None:
-        name = spec_of(pod).get("nodeName")
-        node = self._nodes.lister.get(name) if name else None
-        is_running_node = node is not None and is_simulated(node) and not is_stopped(node)
-        return node if node is not None and is_running_node and self.concerns(pod, node) else None
-
-    def _concerns_us(self, change: Change[Tree]) -> bool:
-        if isinstance(change, Deleted):
-            self._pod_deleted(change.latest)
-            return False
-        self._admission.observe(change.latest, old=getattr(change, "old", None))
-        return self._node_of(change.latest) is not None
-
-    def _node_changed(self, change: Change[Tree]) -> None:
-        """Enqueue the pods of a node that was added or started."""
-        old = getattr(change, "old", None)
-        if isinstance(change, Deleted) or (old is not None and is_stopped(old) == is_stopped(change.new)):
-            return
-        if self.is_ready:
-            for pod in self._pods.lister.by_index(BY_NODE, name_of(change.new)):
-                self._enqueue_if_concerned(pod)
-
-    def _admission_changed(self, key: str) -> None:
-        """Requeue a pod that is preempted, or that need not wait any longer."""
-        self.queue.add(key)
-
-    def _enqueue_if_concerned(self, pod: Tree) -> None:
-        if self._node_of(pod) is not None:
-            self.enqueue(pod)
-
-    async def start(self) -> None:
-        """Adopt addresses and resources of existing pods, and enqueue pods observed before their node."""
-        adopt_addresses(self._addresses, self._pods.lister, self._nodes.lister)
-        for pod in self._pods.lister:
-            if (node := self._node_of(pod)) is not None:
-                self._admission.adopt(pod, node)
-            self._enqueue_if_concerned(pod)
-
-    def _pod_deleted(self, pod: Tree) -> None:
+    def pod_deleted(self, pod: Tree) -> None:
         """Stop the containers and remove the files of a deleted pod."""
         uid = uid_of(pod)
-        self._addresses.forget(uid)
-        self._admission.forget(uid)
+        super().pod_deleted(pod)
         if uid in self._pod_workers and uid not in self._stopping:
             self._stopping.add(uid)
             self._running.start(f"end of {key_of(pod)}", self._stop(uid, key_of(pod), 0.0))
@@ -156,18 +106,18 @@ class ProcessPodController(Controller):
             self._directory = self._guard.folder = Path(tempfile.mkdtemp(prefix="steersman-pods-"))
         make_private(self._directory)
         try:
-            await self._probe_isolation()
+            await self._check_isolation()
             await super().run()
         finally:
             await self._stop_all()
 
-    async def _probe_isolation(self) -> None:
-        """Find out whether this machine can isolate containers. Raises ``IsolationError`` if it must."""
+    async def _check_isolation(self) -> None:
+        """Probe whether this machine can isolate containers. Raises ``IsolationError`` if isolation is required and impossible."""
         if self._isolation == "none":
             return
-        self._obstacle = await find_obstacle()
-        if self._obstacle and self._isolation == "namespaces":
-            raise IsolationError(f"--process-isolation=namespaces: {self._obstacle}")
+        self._isolation_error = await probe_isolation()
+        if self._isolation_error and self._isolation == "namespaces":
+            raise IsolationError(f"--process-isolation=namespaces: {self._isolation_error}")
 
     async def _stop_all(self) -> None:
         workers = [worker for worker in self._pod_workers.values() if not worker.is_over]
@@ -229,11 +179,11 @@ class ProcessPodController(Controller):
             api=self._api,
             recorder=self._recorder.on_host(spec_of(pod)["nodeName"]),
             images=self._images,
-            is_isolated=self._isolation != "none" and not self._obstacle,
+            is_isolated=self._isolation != "none" and not self._isolation_error,
         )
-        if self._obstacle:
+        if self._isolation_error:
             self._recorder.on_host(spec_of(pod)["nodeName"]).event(
-                pod, "Warning", "NotIsolated", f"Containers run without isolation: {self._obstacle}"
+                pod, "Warning", "NotIsolated", f"Containers run without isolation: {self._isolation_error}"
             )
         worker = PodWorker(pod, resources, changed=lambda: self.queue.add(key))
         self._resources[uid], self._pod_workers[uid] = resources, worker
@@ -241,7 +191,7 @@ class ProcessPodController(Controller):
 
     async def _report_status(self, key: str, pod: Tree, node: Tree, worker: PodWorker) -> None:
         host_ip = internal_ip(node)
-        ip = host_ip if spec_of(pod).get("hostNetwork") else pod_address(pod, node, self._addresses)
+        ip = host_ip if spec_of(pod).get("hostNetwork") else self._address_of(pod, node)
         status = worker.status(pod, host_ip=host_ip, pod_ip=ip)
         if _differs(status, status_of(pod)):
             await self._write_status(key, pod, status)

@@ -136,8 +136,8 @@ def hosts_file(pod: Tree) -> str:
     return "\n".join([*lines, ""])
 
 
-async def find_obstacle() -> str:
-    """Return why this machine cannot isolate process pods; empty if it can."""
+async def probe_isolation() -> str:
+    """Return the reason why this machine cannot isolate process pods; empty if it can."""
     with tempfile.TemporaryDirectory(prefix="steersman-probe-") as name:
         folder = Path(name)
         pod: dict[str, Any] = {"metadata": {"name": "probe", "namespace": "default"}}

@@ -15,13 +15,15 @@ from steersman.client import Client
 from steersman.client.requests import PatchType
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.nodes.kubelet.log_lines import LogOptions
-from steersman.nodes.processes.isolation import Mount, Sandbox, container_sandbox, find_obstacle, hosts_file
+from steersman.nodes.processes.isolation import Mount, Sandbox, container_sandbox, hosts_file, probe_isolation
 from steersman.nodes.processes.process import Guard
 from steersman.nodes.processes.resources import ApiAddress, PodResources
 from steersman.nodes.processes.sandbox import resolve
 
-OBSTACLE = asyncio.run(find_obstacle())
-needs_namespaces = pytest.mark.skipif(bool(OBSTACLE), reason=f"process pods cannot be isolated here: {OBSTACLE}")
+ISOLATION_ERROR = asyncio.run(probe_isolation())
+needs_namespaces = pytest.mark.skipif(
+    bool(ISOLATION_ERROR), reason=f"process pods cannot be isolated here: {ISOLATION_ERROR}"
+)
 
 
 def described(**spec: object) -> Tree:
@@ -143,9 +145,9 @@ def test_sandbox_reports_a_volume_that_is_missing(tmp_path: Path) -> None:
 
 
 @needs_namespaces
-def test_find_obstacle_reports_why_namespaces_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_probe_isolation_reports_why_namespaces_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Sandbox, "run", lambda _self, _words: ["sh", "-c", "echo forbidden >&2; exit 1"])
-    assert asyncio.run(find_obstacle()) == "forbidden"
+    assert asyncio.run(probe_isolation()) == "forbidden"
 
 
 # Pods
