@@ -24,9 +24,8 @@ from steersman.apiserver.admission.admission_request import (
     kind_of,
     objects_in_version,
 )
-from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
-from steersman.apiserver.admission.validating_policy_match import is_exempt_from_webhooks
 from steersman.apiserver.admission.webhook_calls import CallError, WebhookCaller, call_failed
+from steersman.apiserver.admission.webhook_plugin import WebhookPlugin
 from steersman.apiserver.request import AuditLevel
 from steersman.apiserver.workers import is_large, run_step
 from steersman.schema.decoding import decode
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
-    from steersman.apiserver.admission.lookups import Lookup
+    from steersman.apiserver.admission.interface import Attributes
     from steersman.apiserver.admission.webhook_calls import WebhookServices
     from steersman.apiserver.admission.webhook_configuration import Webhook
     from steersman.apiserver.admission.webhook_index import Candidate
@@ -50,33 +49,19 @@ _PATCH_KEY: Final = "patch.webhook.admission.k8s.io/"
 _FAILED_OPEN_KEY: Final = "failed-open.mutation.webhook.admission.k8s.io/"
 
 
-class MutatingAdmissionWebhook(Plugin):
+class MutatingAdmissionWebhook(WebhookPlugin):
     """Call the matching webhooks in order, and apply their patches."""
 
     name: ClassVar[str] = "MutatingAdmissionWebhook"
 
     def __init__(self, services: WebhookServices) -> None:
-        self._caller: Final = WebhookCaller(services, "mutatingwebhookconfigurations", kind="admit")
-
-    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """True for all writes, except of configurations and reviews."""
-        return not is_exempt_from_webhooks(resource)
-
-    def skip_while_empty(self) -> Lookup[Any]:
-        """Return the configurations."""
-        return self._caller.configurations
+        super().__init__(WebhookCaller(services, "mutatingwebhookconfigurations", kind="admit"))
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         """Change the object. Raises the error of a webhook that denies the write or fails."""
-        candidates = self._caller.cached_candidates(attributes)
-        if candidates is None:
-            return self._load(attributes)
-        return self._dispatch(candidates, attributes) if candidates else None
+        return self.call_webhooks(attributes)
 
-    async def _load(self, attributes: Attributes) -> None:
-        await self._dispatch(await self._caller.candidates(attributes), attributes)
-
-    async def _dispatch(self, candidates: Sequence[Candidate], attributes: Attributes) -> None:
+    async def dispatch(self, candidates: Sequence[Candidate], attributes: Attributes) -> None:
         is_reinvoke = attributes.reinvocation.is_reinvoke
         own = attributes.reinvocation.of_plugin(self.name)
         if is_reinvoke:

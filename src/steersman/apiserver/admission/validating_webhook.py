@@ -3,51 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.apimachinery.errors import StatusError
-from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
-from steersman.apiserver.admission.validating_policy_match import is_exempt_from_webhooks
 from steersman.apiserver.admission.webhook_calls import CallError, WebhookCaller, call_failed
+from steersman.apiserver.admission.webhook_plugin import WebhookPlugin
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from steersman.apiserver.admission.lookups import Lookup
+    from steersman.apiserver.admission.interface import Attributes
     from steersman.apiserver.admission.webhook_calls import WebhookServices
     from steersman.apiserver.admission.webhook_index import Candidate
-    from steersman.schema.resources import Resource
 
 _FAILED_OPEN_KEY: Final = "failed-open.validating.webhook.admission.k8s.io/round_0_index_"
 
 
-class ValidatingAdmissionWebhook(Plugin):
+class ValidatingAdmissionWebhook(WebhookPlugin):
     """Call the matching webhooks; one denial is enough."""
 
     name: ClassVar[str] = "ValidatingAdmissionWebhook"
 
     def __init__(self, services: WebhookServices) -> None:
-        self._caller: Final = WebhookCaller(services, "validatingwebhookconfigurations", kind="validating")
-
-    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """True for all writes, except of configurations and reviews."""
-        return not is_exempt_from_webhooks(resource)
-
-    def skip_while_empty(self) -> Lookup[Any]:
-        """Return the configurations."""
-        return self._caller.configurations
+        super().__init__(WebhookCaller(services, "validatingwebhookconfigurations", kind="validating"))
 
     def validate(self, attributes: Attributes) -> Awaitable[None] | None:
         """Raise the error of the first webhook that denies the write or fails."""
-        candidates = self._caller.cached_candidates(attributes)
-        if candidates is None:
-            return self._load(attributes)
-        return self._dispatch(candidates, attributes) if candidates else None
+        return self.call_webhooks(attributes)
 
-    async def _load(self, attributes: Attributes) -> None:
-        await self._dispatch(await self._caller.candidates(attributes), attributes)
-
-    async def _dispatch(self, candidates: Sequence[Candidate], attributes: Attributes) -> None:
+    async def dispatch(self, candidates: Sequence[Candidate], attributes: Attributes) -> None:
         matching = await self._caller.matching(candidates, attributes)
         #: In order of completion.
         errors: list[StatusError] = []

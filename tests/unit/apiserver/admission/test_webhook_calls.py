@@ -1,6 +1,6 @@
-"""Calls of webhooks: metrics, certificates, and resources without webhooks."""
+"""Calls of webhooks: metrics and certificates."""
 
-from tests.unit.apiserver.admission.hooked import GROUP, RULE, Hooked, patch_response
+from tests.unit.apiserver.admission.hooked import Hooked, patch_response
 from tests.unit.apiserver.webhooks.servers import ca_bundle
 
 
@@ -45,15 +45,6 @@ async def test_call_fails_with_certificate_of_another_authority():
         answer = await server.write()
         assert answer.code == 500
         assert answer.body["message"].endswith("x509: certificate signed by unknown authority")
-
-
-async def test_webhooks_are_not_called_for_configurations():
-    async with Hooked(no={"allowed": False}) as server:
-        everything = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
-        await server.configure("validating", "no", rules=[everything])
-        await server.configure("validating", "no", configuration="b", rules=[RULE])
-        assert (await server.call("DELETE", f"{GROUP}/validatingwebhookconfigurations/a")).code == 200
-        assert server.called == []
 
 
 async def test_v1beta1_review_is_sent_to_webhooks_that_prefer_it():
