@@ -24,7 +24,7 @@ from steersman.apiserver.endpoints.list_streams import (
 )
 from steersman.apiserver.endpoints.negotiation import PLAIN, Media, accepts_gzip, negotiate_status
 from steersman.apiserver.endpoints.protobuf_views import ProtobufView
-from steersman.apiserver.endpoints.views import tree_bytes, view_of
+from steersman.apiserver.endpoints.views import TableView, tree_bytes, view_of
 from steersman.apiserver.http import Response
 from steersman.apiserver.workers import LARGE_BYTES, in_worker
 from steersman.schema import protobuf
@@ -107,6 +107,8 @@ async def render_list(
     view = view_of(served, form, include=request.param("includeObject"), is_list=True)
     if form.media is Media.PROTOBUF:
         return await _protobuf_list(request, form, *await ProtobufView(served, form).encode_list(entries, metadata))
+    if isinstance(view, TableView):
+        entries = view.in_row_order(entries)
     size = sum([len(entry.raw) for entry in entries])
     streams = size > PIECE_BYTES if view.is_raw else len(entries) > PIECE_OBJECTS or size > _STREAMED_BYTES
     head, tail = view.list_ends(metadata, is_empty=not entries)

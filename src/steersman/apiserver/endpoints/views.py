@@ -132,6 +132,13 @@ class TableView:
         shown = b"null" if self._object is None else self._object.whole(entry)
         return self._row(self._served.layout.tree(entry), shown)
 
+    def in_row_order(self, entries: list[Entry]) -> list[Entry]:
+        """Return the entries of a list in the order of its rows."""
+        served = self._served
+        if not served.strategy.sorts_rows:
+            return entries
+        return sorted(entries, key=lambda entry: served.strategy.row_sort_key(served.layout.tree(entry)))
+
     def whole(self, entry: Entry) -> bytes:
         return self._table(str(entry.revision), self.item(entry), columns=True)
 

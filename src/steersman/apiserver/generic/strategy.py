@@ -134,6 +134,8 @@ class Strategy:
         Column("Name", format="name", field="meta.v1.ObjectMeta.name"),
         Column("Created At", type="date", field="meta.v1.ObjectMeta.creationTimestamp"),
     )
+    #: Lists as a Table are sorted by ``row_sort_key`` instead of by key.
+    sorts_rows: ClassVar[bool] = False
     #: Field labels for field selectors besides ``metadata.name`` and ``metadata.namespace``: label → text of the object.
     field_labels: ClassVar[Mapping[str, Callable[[Tree], str]]] = {}
     #: ``metadata.namespace`` is a field label too (not for a few cluster-scoped kinds).
@@ -280,6 +282,10 @@ class Strategy:
     def row_conditions(self, obj: Tree) -> Sequence[Tree]:
         """Return the conditions of the Table row (a pod that has completed); empty for most kinds."""
         return ()
+
+    def row_sort_key(self, obj: Tree) -> Any:
+        """Return the key by which the rows of a list's Table are sorted if ``sorts_rows``."""
+        return obj["metadata"].get("name", "")
 
 
 @lru_cache(maxsize=_RESOURCES_MAX)

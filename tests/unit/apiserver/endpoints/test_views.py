@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.unit.apiserver.reading import PODS, World
+from tests.unit.apiserver.reading import PODS, TABLE, World
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.endpoints.negotiation import Form, Shape
@@ -85,3 +85,14 @@ def test_kinds_without_a_resource_have_partial_metadata():
         "apiVersion": "meta.k8s.io/v1",
         "metadata": {"name": "a"},
     }
+
+
+async def test_table_sorts_rows_of_kinds_with_a_sort_key(monkeypatch):
+    world = World(PODS)
+    for name, node in (("a", "2"), ("b", "1")):
+        await world.put(name, spec={"nodeName": node})
+    strategy = type(world.served.strategy)
+    monkeypatch.setattr(strategy, "row_sort_key", lambda _, obj: obj["spec"]["nodeName"])
+    assert [row["cells"][0] for row in (await world.items(accept=TABLE))["rows"]] == ["a", "b"]
+    monkeypatch.setattr(strategy, "sorts_rows", True)
+    assert [row["cells"][0] for row in (await world.items(accept=TABLE))["rows"]] == ["b", "a"]

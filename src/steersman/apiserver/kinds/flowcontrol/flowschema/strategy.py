@@ -27,6 +27,7 @@ class FlowSchemaStrategy(Strategy):
     group_resource = "flowschemas.flowcontrol.apiserver.k8s.io"
     has_generation = True
     metadata_checks_on_update = (0, 1)
+    sorts_rows = True
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     columns = (
         columns.NAME_COLUMN,
@@ -67,3 +68,7 @@ class FlowSchemaStrategy(Strategy):
             columns.age(obj, now),
             dangling,
         ]
+
+    def row_sort_key(self, obj: Tree) -> tuple[int, str]:
+        """Sort by precedence, then name. Upstream: ``FlowSchemaSequence``."""
+        return (obj.get("spec") or {}).get("matchingPrecedence", 0), columns.name_of(obj)

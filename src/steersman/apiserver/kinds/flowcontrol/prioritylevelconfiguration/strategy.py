@@ -71,9 +71,9 @@ class PriorityLevelConfigurationStrategy(Strategy):
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}
-        part = spec.get("limited") or spec.get("exempt") or {}
-        queuing = ((spec.get("limited") or {}).get("limitResponse") or {}).get("queuing") or {}
-        shares = part.get("nominalConcurrencyShares")
+        limited = spec.get("limited") or {}
+        queuing = (limited.get("limitResponse") or {}).get("queuing") or {}
+        shares = limited.get("nominalConcurrencyShares")
         return [
             columns.name_of(obj),
             spec.get("type", ""),

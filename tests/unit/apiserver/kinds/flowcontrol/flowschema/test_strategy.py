@@ -37,3 +37,12 @@ def test_prepare_for_status_update_keeps_spec_and_metadata():
 )
 def test_cells_show_priority_level_and_dangling(edits, cells):
     assert STRATEGY.cells(edited(SCHEMA, edits), NOW) == cells
+
+
+def test_row_sort_key_orders_by_precedence_then_name():
+    schemas = [
+        edited(SCHEMA, {"metadata.name": name, "spec.matchingPrecedence": precedence})
+        for name, precedence in (("b", 9), ("a", 10), ("a", 9))
+    ]
+    schemas.sort(key=STRATEGY.row_sort_key)
+    assert [STRATEGY.cells(schema, NOW)[::2][:2] for schema in schemas] == [["a", 9], ["b", 9], ["a", 10]]

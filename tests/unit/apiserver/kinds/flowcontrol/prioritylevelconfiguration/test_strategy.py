@@ -49,7 +49,7 @@ def test_prepare_for_status_update_keeps_spec_and_metadata():
             {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}},
             ["a", "Limited", 30, "<none>", "<none>", "<none>", "60s"],
         ),
-        ({"type": "Exempt", "exempt": {}}, ["a", "Exempt", 0, "<none>", "<none>", "<none>", "60s"]),
+        ({"type": "Exempt", "exempt": {}}, ["a", "Exempt", "<none>", "<none>", "<none>", "<none>", "60s"]),
     ],
 )
 def test_cells_show_shares_and_queues(spec, cells):
