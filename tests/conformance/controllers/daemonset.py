@@ -146,7 +146,7 @@ class Daemonset(Scenario):
         old = [
             name_of(pod)
             for pod in pods
-            if rules.target_node(pod) in expected and not rules.is_updated(pod, ds, current_hash)
+            if rules.target_node(pod) in expected and not rules.is_updated(pod, current_hash)
         ]
         if old:
             return f"old pods {old}"

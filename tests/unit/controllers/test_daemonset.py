@@ -213,11 +213,16 @@ def test_surge_deletes_old_pods_on_ineligible_nodes(pods, create, delete):
     assert (sorted(needs.create), names(needs.delete)) == (create, delete)
 
 
-def test_template_generation_identifies_updated_pods():
-    pod = rules.new_pod(daemon(generation="3"), "n", OWNER, "other")
-    assert rules.is_updated(pod, daemon(generation="3"), "h")
-    assert not rules.is_updated(pod, daemon(generation="4"), "h")
-    assert not rules.is_updated(pod, daemon(generation="x"), "h")
+def test_only_the_revision_hash_identifies_updated_pods():
+    pod = rules.new_pod(daemon(generation="3"), "n", OWNER, "h")
+    assert rules.is_updated(pod, "h")
+    assert not rules.is_updated(pod, "other")
+
+
+def test_plan_update_replaces_adopted_pods_of_the_same_template_generation():
+    adopted = rules.new_pod(daemon(generation="1"), "n", OWNER, "old")
+    world = see(daemon(generation="1", strategy={"type": "RollingUpdate"}), ["n"], adopted)
+    assert plan.plan_update(world).delete == (adopted,)
 
 
 # Status

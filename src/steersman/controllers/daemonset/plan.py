@@ -41,7 +41,7 @@ class ObservedState:
 
     def updated(self, pod: Pod) -> bool:
         """Report whether it has the present template."""
-        return rules.is_updated(pod, self.ds, self.revision_hash)
+        return rules.is_updated(pod, self.revision_hash)
 
 
 @dataclass(frozen=True, slots=True)

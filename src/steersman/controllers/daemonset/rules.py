@@ -167,10 +167,12 @@ def _standing(pod: Pod) -> tuple[bool, float, str]:
     return not node_of(pod), created.timestamp() if created else 0.0, name_of(pod)
 
 
-def is_updated(pod: Pod, ds: DaemonSet, revision_hash: str) -> bool:
-    """Report whether the Pod has the present template."""
-    labels, generation = labels_of(pod), template_generation(ds)
-    return labels.get(REVISION_HASH) == revision_hash or bool(generation and labels.get(GENERATION_LABEL) == generation)
+def is_updated(pod: Pod, revision_hash: str) -> bool:
+    """Report whether the Pod has the revision; its template generation does not count.
+
+    Upstream: ``util.IsPodUpdated``, whose comparison of template generations never holds.
+    """
+    return labels_of(pod).get(REVISION_HASH) == revision_hash
 
 
 def fenceposts(ds: DaemonSet, desired: int) -> tuple[int, int]:
