@@ -117,9 +117,10 @@ def plan_status(
     elif failure is not None and failed is None:
         missing = desired_replicas - counts.replicas
         reason = "FailedCreate" if missing > 0 else "FailedDelete" if missing < 0 else None
+        message = f"unable to delete pods: {failure}" if missing < 0 else failure
         conditions.append(
             new_condition(
-                type=REPLICA_FAILURE, status="True", reason=reason, message=failure, lastTransitionTime=now
+                type=REPLICA_FAILURE, status="True", reason=reason, message=message, lastTransitionTime=now
             )
         )  # fmt: skip
     return Status(counts, old.observed_generation, tuple(conditions))

@@ -53,15 +53,18 @@ def test_pods_are_counted(pod):
     assert counts == Counts(replicas=3, fully_labeled=2, ready=2, available=1, terminating=4)
 
 
-@pytest.mark.parametrize(("seen", "reason"), [(1, "FailedCreate"), (3, "FailedDelete"), (2, None)])
-def test_status_has_a_condition_for_a_failure(seen, reason):
+@pytest.mark.parametrize(
+    ("seen", "reason", "message"),
+    [(1, "FailedCreate", "no"), (3, "FailedDelete", "unable to delete pods: no"), (2, None, "no")],
+)
+def test_status_has_a_condition_for_a_failure(seen, reason, message):
     counts = Counts(seen, 0, 0, 0, None)
     status = plan_status(
         Status(NONE, 1), counts, desired_replicas=2, failure="no", new_condition=ReplicaSetCondition, now=NOW
     )
     (condition,) = status.conditions
     assert (condition.type, condition.status, condition.reason, condition.message) == (
-        "ReplicaFailure", "True", reason, "no",
+        "ReplicaFailure", "True", reason, message,
     )  # fmt: skip
 
 
