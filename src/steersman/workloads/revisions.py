@@ -108,6 +108,8 @@ def new_revision(
 
 
 def superfluous(revisions: Iterable[ControllerRevision], *, keep: int) -> list[ControllerRevision]:
-    """Return unused revisions to delete, oldest first, so that ``keep`` remain."""
+    """Return unused revisions to delete, oldest first, so that ``keep`` remain; a negative ``keep`` retains all."""
+    if keep < 0:
+        return []
     ordered = in_order(revisions)
     return ordered[: max(0, len(ordered) - keep)]

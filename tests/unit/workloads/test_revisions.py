@@ -87,3 +87,4 @@ def test_superfluous_returns_the_oldest_unused_revisions():
     assert [item.metadata.name for item in in_order(revisions)] == ["a", "b", "c"]
     assert [superfluou.metadata.name for superfluou in superfluous(revisions, keep=1)] == ["a", "b"]
     assert superfluous(revisions, keep=5) == []
+    assert superfluous(revisions, keep=-1) == []
