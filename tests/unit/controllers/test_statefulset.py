@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
-from lightkube.models.apps_v1 import StatefulSet
+from lightkube.models.apps_v1 import StatefulSet, StatefulSetCondition
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 
 from steersman.client.objects import name_of
@@ -23,7 +23,7 @@ from steersman.controllers.statefulset.plan import (
     max_unavailable,
     plan,
 )
-from steersman.controllers.statefulset.status import plan_status, seconds_to_requeue
+from steersman.controllers.statefulset.status import needs_write, plan_status, seconds_to_requeue
 from steersman.runtime.owners import owners_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -289,6 +289,28 @@ def test_pods_are_counted():
     assert (status.currentReplicas, status.updatedReplicas) == (1, 1)
     assert (status.currentRevision, status.updateRevision) == ("old", "new")
     assert (status.collisionCount, status.observedGeneration) == (2, 4)
+
+
+def test_status_drops_conditions_of_other_clients():
+    of = sts(1, status={"replicas": 1, "conditions": [{"type": "A", "status": "True"}]})
+    assert plan_status(see(of, pod(0)), collisions=0).conditions is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "needed"),
+    [
+        ({}, False),
+        ({"conditions": [StatefulSetCondition(type="A", status="True")]}, False),
+        ({"collisionCount": 3}, False),
+        ({"readyReplicas": 1}, True),
+        ({"currentRevision": "x"}, True),
+        ({"observedGeneration": 1}, True),
+        ({"observedGeneration": 9}, False),
+    ],
+)
+def test_status_is_written_when_counts_revisions_or_generation_differ(changes, needed):
+    status = plan_status(see(sts(1), pod(0, ready=False)), collisions=0)
+    assert needs_write(msgspec.structs.replace(status, **changes), status) is needed
 
 
 @pytest.mark.parametrize(

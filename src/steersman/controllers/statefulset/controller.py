@@ -30,7 +30,7 @@ from steersman.controllers.statefulset.plan import (
     ObservedState,
     plan,
 )
-from steersman.controllers.statefulset.status import plan_status, seconds_to_requeue
+from steersman.controllers.statefulset.status import needs_write, plan_status, seconds_to_requeue
 from steersman.runtime.dependents import candidates, index_dependents
 from steersman.runtime.expectations import Expectations
 from steersman.runtime.finalizers import is_being_deleted
@@ -308,7 +308,7 @@ class StatefulSetController(ManagedController):
             await self.revisions.delete(superfluous(unused, keep=10 if limit is None else limit))
 
     async def _write_status(self, key: str, sts: StatefulSet, status: StatefulSetStatus) -> None:
-        if status == sts.status:
+        if not needs_write(sts.status, status):
             return
         try:
             written = await self.client.update_status(replaced(sts, status=status))

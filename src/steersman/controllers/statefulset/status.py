@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lightkube.models.apps_v1 import StatefulSetStatus
 
@@ -19,12 +19,25 @@ if TYPE_CHECKING:
     from steersman.controllers.statefulset.plan import ObservedState
 
 
+#: Fields whose change is written.
+_COMPARED: Final = (
+    "replicas",
+    "currentReplicas",
+    "readyReplicas",
+    "updatedReplicas",
+    "availableReplicas",
+    "currentRevision",
+    "updateRevision",
+)
+
+
 def plan_status(world: ObservedState, *, collisions: int) -> StatefulSetStatus:
-    """Count the Pods; an update that all of them have made becomes the current revision."""
-    old = world.sts.status or StatefulSetStatus(replicas=0)
+    """Count the Pods; an update that all of them have made becomes the current revision.
+
+    The status is a new one, without conditions of other clients. Upstream: ``updateStatefulSet``.
+    """
     staying = [pod for pod in world.pods if not is_being_deleted(pod)]
-    status = replaced(
-        old,
+    status = StatefulSetStatus(
         replicas=len(world.pods),
         readyReplicas=sum(map(world.runs, world.pods)) or None,
         availableReplicas=sum(map(world.is_available, world.pods)),
@@ -36,6 +49,13 @@ def plan_status(world: ObservedState, *, collisions: int) -> StatefulSetStatus:
         collisionCount=collisions,
     )
     return _completed(world, status)
+
+
+def needs_write(old: StatefulSetStatus | None, new: StatefulSetStatus) -> bool:
+    """Report whether counts, revisions or the observed generation differ. Upstream: ``inconsistentStatus``."""
+    if old is None or (new.observedGeneration or 0) > (old.observedGeneration or 0):
+        return True
+    return any((getattr(old, name) or 0) != (getattr(new, name) or 0) for name in _COMPARED)
 
 
 def _of_revision(pods: Iterable[Pod], revision: str) -> int:
