@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.timestamps import format_time
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
+
+_LIST_VALUES: Final = ("bools", "ints", "strings", "versions")
 
 
 class ResourceSliceStrategy(Strategy):
@@ -41,10 +43,12 @@ class ResourceSliceStrategy(Strategy):
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         super().prepare_for_create(ctx, obj)
+        _drop_disabled(obj, {})
         _default_time_added(obj, {}, now=format_time(ctx.now))
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_update(ctx, obj, old)
+        _drop_disabled(obj, old)
         _default_time_added(obj, old, now=format_time(ctx.now))
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
@@ -70,6 +74,31 @@ class ResourceSliceStrategy(Strategy):
         ]
 
 
+def _drop_disabled(obj: Tree, old: Tree) -> None:
+    """Drop fields whose feature gates are off in Kubernetes 1.36, unless the old object uses them.
+
+    Gates: ``DRANodeAllocatableResources`` and ``DRAListTypeAttributes``. Upstream: ``dropDisabledFields`` in
+    ``pkg/registry/resource/resourceslice/strategy.go``.
+    """
+    if not any(device.get("nodeAllocatableResourceMappings") for device in _devices(old)):
+        for device in _devices(obj):
+            device.pop("nodeAllocatableResourceMappings", None)
+    if not any(name in attribute for attribute in _attributes(old) for name in _LIST_VALUES):
+        for attribute in _attributes(obj):
+            for name in _LIST_VALUES:
+                attribute.pop(name, None)
+
+
+def _devices(obj: Tree) -> Sequence[Tree]:
+    devices: Sequence[Tree] = (obj.get("spec") or {}).get("devices") or ()
+    return devices
+
+
+def _attributes(obj: Tree) -> Iterator[Tree]:
+    for device in _devices(obj):
+        yield from (device.get("attributes") or {}).values()
+
+
 def _default_time_added(obj: Tree, old: Tree, *, now: str) -> None:
     """Default ``timeAdded`` of taints: to the old time for existing taints, else to ``now``.
 
@@ -83,6 +112,6 @@ def _default_time_added(obj: Tree, old: Tree, *, now: str) -> None:
 
 def _taints(obj: Tree) -> Iterator[tuple[tuple[str, ...], Tree]]:
     """Yield each taint with its identity."""
-    for device in (obj.get("spec") or {}).get("devices") or ():
+    for device in _devices(obj):
         for taint in device.get("taints") or ():
             yield (device.get("name", ""), *(taint.get(key) or "" for key in ("key", "value", "effect"))), taint

@@ -53,8 +53,13 @@ class CSIDriverStrategy(Strategy):
         if not spec.get("volumeLifecycleModes"):
             spec["volumeLifecycleModes"] = ["Persistent"]
 
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        super().prepare_for_create(ctx, obj)
+        _drop_disabled(obj, {})
+
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_update(ctx, obj, old)
+        _drop_disabled(obj, old)
         generation = old["metadata"].get("generation", 0) + (obj.get("spec") != old.get("spec"))
         if generation:
             obj["metadata"]["generation"] = generation
@@ -91,3 +96,9 @@ class CSIDriverStrategy(Strategy):
             ",".join(spec.get("volumeLifecycleModes") or ()) or columns.NONE,
             columns.age(obj, now),
         ]
+
+
+def _drop_disabled(obj: Tree, old: Tree) -> None:
+    """Drop ``preventPodSchedulingIfMissing`` unless the old object has it: the gate ``VolumeLimitScaling`` is off."""
+    if (old.get("spec") or {}).get("preventPodSchedulingIfMissing") is None:
+        (obj.get("spec") or {}).pop("preventPodSchedulingIfMissing", None)

@@ -67,3 +67,35 @@ def test_prepare_sets_time_added_of_taints(taint, of_old, since):
         STRATEGY.prepare_for_update(CONTEXT, obj, tainted(**of_old))
     now = format_time(CONTEXT.now)
     assert obj["spec"]["devices"][0]["taints"][0]["timeAdded"] == (now if since == "now" else since)
+
+
+def with_device(**fields):
+    return named(spec={"driver": "d.com", "pool": POOL, "devices": [{"name": "a", **fields}]})
+
+
+@pytest.mark.parametrize(
+    ("fields", "remaining"),
+    [
+        ({"attributes": {"a": {"int": 1, "ints": [1]}}}, {"attributes": {"a": {"int": 1}}}),
+        ({"attributes": {"a": {"bools": [True]}, "b": {"versions": ["1.0.0"]}}}, {"attributes": {"a": {}, "b": {}}}),
+        ({"attributes": {"a": {"strings": []}}}, {"attributes": {"a": {}}}),
+        ({"nodeAllocatableResourceMappings": {"cpu": {"capacityKey": "a"}}}, {}),
+    ],
+)
+def test_prepare_drops_fields_of_disabled_features_unless_the_old_object_has_them(fields, remaining):
+    created = with_device(**fields)
+    STRATEGY.prepare_for_create(CONTEXT, created)
+    assert created["spec"]["devices"] == [{"name": "a", **remaining}]
+    updated = with_device(**fields)
+    STRATEGY.prepare_for_update(CONTEXT, updated, with_device())
+    assert updated["spec"]["devices"] == [{"name": "a", **remaining}]
+
+
+def test_prepare_for_update_keeps_fields_of_disabled_features_that_the_old_object_has():
+    fields = {
+        "attributes": {"a": {"strings": ["x"]}},
+        "nodeAllocatableResourceMappings": {"cpu": {"capacityKey": "a"}},
+    }
+    updated = with_device(**fields)
+    STRATEGY.prepare_for_update(CONTEXT, updated, with_device(**fields))
+    assert updated == {**with_device(**fields), "metadata": updated["metadata"]}

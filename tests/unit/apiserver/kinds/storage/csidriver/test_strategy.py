@@ -82,3 +82,13 @@ def test_warnings_when_tokens_are_added(edits, old, count):
 
 def test_update_requires_resource_version():
     assert STRATEGY.allow_unconditional_update is False
+
+
+def test_prepare_drops_the_field_of_a_disabled_feature_unless_the_old_object_has_it():
+    wanting = edited(DRIVER, {"spec.preventPodSchedulingIfMissing": True})
+    created, updated, in_use = edited(wanting, {}), edited(wanting, {}), edited(wanting, {})
+    STRATEGY.prepare_for_create(CONTEXT, created)
+    STRATEGY.prepare_for_update(CONTEXT, updated, DRIVER)
+    STRATEGY.prepare_for_update(CONTEXT, in_use, wanting)
+    assert created["spec"] == updated["spec"] == DRIVER["spec"]
+    assert in_use["spec"]["preventPodSchedulingIfMissing"] is True
