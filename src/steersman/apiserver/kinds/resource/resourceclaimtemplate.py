@@ -45,9 +45,7 @@ class ResourceClaimTemplateStrategy(Strategy):
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         path = Path("spec")
         changes = list(check_unchanged(obj.get("spec"), old.get("spec"), path, go_type="ResourceClaimTemplateSpec"))
-        # as upstream, a new template is validated twice and its errors are reported twice
-        errors = list(validate_template(obj)) if changes else []
-        return [*errors, *changes, *errors]
+        return [*validate_template(obj), *changes] if changes else []
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [columns.name_of(obj), columns.age(obj, now)]

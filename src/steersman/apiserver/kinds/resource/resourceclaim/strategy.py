@@ -61,10 +61,8 @@ class ResourceClaimStrategy(Strategy):
         return [*check_requests(spec, ctx.namespace, self._labels_of), *validate_claim_spec(spec)]
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        changes = list(check_unchanged(obj.get("spec"), old.get("spec"), Path("spec"), go_type="ResourceClaimSpec"))
-        # as upstream, a new spec is validated twice and its errors are reported twice
-        errors = list(validate_claim_spec(obj.get("spec") or {})) if changes else []
-        return [*errors, *changes, *errors]
+        # as upstream, a changed spec has no other error
+        return list(check_unchanged(obj.get("spec"), old.get("spec"), Path("spec"), go_type="ResourceClaimSpec"))
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         errors = [*check_allocation(obj, old, self._labels_of)]
