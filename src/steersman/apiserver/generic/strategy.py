@@ -120,6 +120,9 @@ class Strategy:
     metadata_checks_on_update: ClassVar[tuple[int, int]] = (1, 0)
     #: Finalizers but the standard ones need a domain (not where upstream leaves out what core kinds add to the rules).
     finalizers_need_domains: ClassVar[bool] = True
+    #: Metadata of a new object is checked once the rest is valid (where upstream's validation of the kind leaves it to
+    #: ``rest.BeforeCreate``).
+    checks_metadata_last: ClassVar[bool] = False
     #: True if validation depends on the user (escalation checks of roles and bindings).
     judges_writers: ClassVar[bool] = False
     #: Validation charges the work meter (clients supply expressions or patterns), and moves to a worker once it is expensive.

@@ -163,7 +163,8 @@ def validate_create(strategy: Strategy, ctx: RequestContext, tree: Tree, *, grou
         metadata, namespaced=namespaced, name_rule=strategy.name_rule(tree), with_managed_fields=False
     )
     errors += _finalizer_errors(metadata, need_domains=strategy.finalizers_need_domains)
-    errors += strategy.validate(ctx, tree)
+    own_errors = strategy.validate(ctx, tree)
+    errors = list(own_errors) if own_errors and strategy.checks_metadata_last else [*errors, *own_errors]
     if errors:
         raise invalid(group_kind, metadata.get("name") or "", errors)
     ctx.warn_all(strategy.warnings(ctx, tree, None))

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from steersman.apimachinery import field
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.generic.writing import (
@@ -115,3 +116,24 @@ def test_update_hooks_by_subresource():
         "status": False,
         "resize": True,
     }
+
+
+@pytest.mark.parametrize(
+    ("last", "own", "where"),
+    [
+        (False, True, ["metadata.labels", "spec"]),
+        (True, True, ["spec"]),
+        (True, False, ["metadata.labels"]),
+    ],
+)
+def test_metadata_of_a_new_object_is_checked_last_for_some_kinds(last, own, where):
+    class Kind(Strategy):
+        checks_metadata_last = last
+
+        def validate(self, ctx, obj):
+            return [field.required("spec")] if own else []
+
+    ctx = RequestContext(UserInfo("a"), FakeClock().now(), namespace="n")
+    with pytest.raises(StatusError) as caught:
+        before_create(Kind(), ctx, {"metadata": {"name": "a", "namespace": "n", "labels": {"B!": ""}}})
+    assert [cause["field"] for cause in caught.value.status["details"]["causes"]] == where

@@ -51,6 +51,10 @@ class EventStrategy(Strategy):
 
     group_resource = "events"
     allow_create_on_update = True
+    # ``events.k8s.io`` checks metadata in ``validate`` and ``validate_update``
+    finalizers_need_domains = False
+    metadata_checks_on_update = (0, 0)
+    checks_metadata_last = True
     reset_fields: ClassVar = {}
     columns = EVENT_COLUMNS
     field_labels: ClassVar = {

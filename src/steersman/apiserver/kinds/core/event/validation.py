@@ -8,6 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
+from steersman.apimachinery.metadata_validation import (
+    validate_object_meta,
+    validate_object_meta_update,
+    validate_standard_finalizers,
+)
 from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.validation import FIELD_IS_IMMUTABLE, check_all
 
@@ -54,6 +59,9 @@ def validate_event_update(event: Tree, old: Tree, *, is_strict: bool) -> list[Fi
     errors = list(_validate_loosely(event, is_strict=is_strict))
     if not is_strict:
         return errors
+    metadata = {name: value for name, value in event["metadata"].items() if name != "managedFields"}
+    errors += validate_object_meta_update(metadata, old["metadata"])
+    errors += validate_standard_finalizers(metadata.get("finalizers") or ())
     if event.get("series") != old.get("series"):
         errors += _validate_series(event)
     for name in _IMMUTABLE:
@@ -109,10 +117,10 @@ def _check_length(name: str, value: str, length_max: int) -> Iterator[FieldError
 
 def _validate_strictly(event: Tree) -> Iterator[FieldError]:
     metadata = event["metadata"]
-    for key, is_prefix in (("generateName", True), ("name", False)):
-        if name := metadata.get(key):
-            faults = names.name_is_dns_subdomain(name, prefix=is_prefix)
-            yield from check_all(field.Path("metadata", key), name, faults)
+    yield from validate_object_meta(
+        metadata, namespaced=True, name_rule=names.name_is_dns_subdomain, with_managed_fields=False
+    )
+    yield from validate_standard_finalizers(metadata.get("finalizers") or ())
     yield from _validate_series(event)
     if not event.get("eventTime"):
         yield field.required("eventTime")

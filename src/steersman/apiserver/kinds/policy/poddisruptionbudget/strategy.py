@@ -26,6 +26,7 @@ class PodDisruptionBudgetStrategy(Strategy):
     allow_unconditional_update = False
     finalizers_need_domains = False
     metadata_checks_on_update = (0, 0)
+    checks_metadata_last = True
     columns = (
         columns.NAME_COLUMN,
         Column("Min Available", description="The minimum number of pods that must be available."),

@@ -16,6 +16,8 @@ NEW = {
     "type": "Normal",
     "involvedObject": {"namespace": "n"},
 }
+#: Metadata of an update.
+STORED = {"resourceVersion": "1"}
 MISMATCH = "does not match event.namespace"
 
 
@@ -109,7 +111,7 @@ def test_validate_event_update_shows_values_in_go_form(part: dict, fault: str):
 
 
 def test_validate_event_update_reports_changed_series_before_immutable_fields():
-    old = tree(**NEW, series={"count": 1})
+    old = tree(STORED, **NEW, series={"count": 1})
     faults = error_texts(validate_event_update({**old, "message": "m"}, old, is_strict=True))
     assert faults == ['message: Invalid value: "m": field is immutable']
     faults = error_texts(validate_event_update({**old, "message": "m", "series": {"count": 0}}, old, is_strict=True))
@@ -118,8 +120,30 @@ def test_validate_event_update_reports_changed_series_before_immutable_fields():
 
 def test_validate_event_update_accepts_only_series_changes_through_events_group():
     series = {"count": 2, "lastObservedTime": STAMP}
-    assert error_texts(validate_event_update(tree(**NEW, series=series), tree(**NEW), is_strict=True)) == []
-    assert error_texts(validate_event_update(tree(**NEW, note="n", message="m"), tree(**NEW), is_strict=True)) == [
-        'message: Invalid value: "m": field is immutable'
-    ]
-    assert error_texts(validate_event_update(tree(**NEW, message="m"), tree(**NEW), is_strict=False)) == []
+    assert (
+        error_texts(validate_event_update(tree(STORED, **NEW, series=series), tree(STORED, **NEW), is_strict=True))
+        == []
+    )
+    assert error_texts(
+        validate_event_update(tree(STORED, **NEW, note="n", message="m"), tree(STORED, **NEW), is_strict=True)
+    ) == ['message: Invalid value: "m": field is immutable']
+    assert (
+        error_texts(validate_event_update(tree(STORED, **NEW, message="m"), tree(STORED, **NEW), is_strict=False)) == []
+    )
+
+
+BAD_METADATA = {**STORED, "labels": {"B!": "x"}, "finalizers": ["zz"]}
+
+
+def test_validate_event_checks_metadata_through_events_group_only():
+    event = tree(BAD_METADATA, **NEW)
+    strict = [fault.partition(":")[0] for fault in error_texts(validate_event(event, is_strict=True))]
+    assert strict == ["metadata.labels", "metadata.finalizers[0]"]
+    assert error_texts(validate_event(event, is_strict=False)) == []
+
+
+def test_validate_event_update_checks_metadata_through_events_group_only():
+    old, new = tree(STORED, **NEW), tree({**BAD_METADATA, "managedFields": [{"manager": "m"}]}, **NEW)
+    strict = [fault.partition(":")[0] for fault in error_texts(validate_event_update(new, old, is_strict=True))]
+    assert strict == ["metadata.labels", "metadata.finalizers[0]"]
+    assert error_texts(validate_event_update(new, old, is_strict=False)) == []
