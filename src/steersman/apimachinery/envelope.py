@@ -69,18 +69,20 @@ def unreadable_json(error: DecodeError) -> DecodeError:
     return _unreadable(str(error))
 
 
-def _unreadable(why: str) -> DecodeError:
-    return DecodeError(f"couldn't get version/kind; json parse error: {why}")
+def _unreadable(reason: str) -> DecodeError:
+    return DecodeError(f"couldn't get version/kind; json parse error: {reason}")
 
 
-def unrecognized(kind: str, why: object, raw: bytes) -> StatusError:
+def unrecognized(kind: str, reason: object, raw: bytes) -> StatusError:
     """Return the 400 for a body without ``kind`` or ``apiVersion``; ``kind`` is the expected kind."""
-    return errors.bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(raw)})")
+    return errors.bad_request(
+        f"the object provided is unrecognized (must be of type {kind}): {reason} ({_summary(raw)})"
+    )
 
 
-def cannot_be_handled(meta: TypeMeta, kind: str, why: object) -> StatusError:
+def cannot_be_handled(meta: TypeMeta, kind: str, reason: object) -> StatusError:
     """Return the 400 for a body of a known type that is malformed or not the ``kind`` of the path."""
-    return errors.bad_request(f"{meta.kind} in version {quote(meta.version)} cannot be handled as a {kind}: {why}")
+    return errors.bad_request(f"{meta.kind} in version {quote(meta.version)} cannot be handled as a {kind}: {reason}")
 
 
 def _summary(raw: bytes) -> str:

@@ -180,17 +180,17 @@ def unauthorized(message: str = "") -> StatusError:
     return failure(401, Reason.UNAUTHORIZED, message or "not authorized")
 
 
-def forbidden(group_resource: str, name: str, why: str, *, causes: Sequence[Mapping[str, Any]] = ()) -> StatusError:
+def forbidden(group_resource: str, name: str, detail: str, *, causes: Sequence[Mapping[str, Any]] = ()) -> StatusError:
     """Return 403 Forbidden: rejected by authorization or admission.
 
     Without a resource the request was for a non-resource path.
     """
     if not group_resource:
-        message = f"forbidden: {why}"
+        message = f"forbidden: {detail}"
     elif not name:
-        message = f"{group_resource} is forbidden: {why}"
+        message = f"{group_resource} is forbidden: {detail}"
     else:
-        message = f"{group_resource} {quote(name)} is forbidden: {why}"
+        message = f"{group_resource} {quote(name)} is forbidden: {detail}"
     return failure(403, Reason.FORBIDDEN, message, details=_details(group_resource, name, causes=causes))
 
 
@@ -249,9 +249,9 @@ def generate_name_conflict(group_resource: str, name: str, *, retry_after_second
 MODIFIED: Final = "the object has been modified; please apply your changes to the latest version and try again"
 
 
-def conflict(group_resource: str, name: str, why: str = MODIFIED) -> StatusError:
+def conflict(group_resource: str, name: str, reason: str = MODIFIED) -> StatusError:
     """Return 409 Conflict: the write was based on an old version, or a precondition failed."""
-    message = f"Operation cannot be fulfilled on {group_resource} {quote(name)}: {why}"
+    message = f"Operation cannot be fulfilled on {group_resource} {quote(name)}: {reason}"
     return failure(409, Reason.CONFLICT, message, details=_details(group_resource, name))
 
 
@@ -310,13 +310,13 @@ def plain_error(message: str, *, code: int = 500) -> StatusError:
     return failure(code, Reason.UNKNOWN, message)
 
 
-def internal_error(why: str) -> StatusError:
+def internal_error(detail: str) -> StatusError:
     """Return 500 InternalError."""
     return failure(
         500,
         Reason.INTERNAL_ERROR,
-        f"Internal error occurred: {why}",
-        details=_details(causes=[{"message": why}]),
+        f"Internal error occurred: {detail}",
+        details=_details(causes=[{"message": detail}]),
     )
 
 

@@ -42,13 +42,13 @@ class Path:
 
     def __str__(self) -> str:
         steps: list[str] = []
-        here: Path | None = self
-        while here is not None:
-            if not here._name:
-                steps.append(f"[{here._subscript}]")
+        path: Path | None = self
+        while path is not None:
+            if not path._name:
+                steps.append(f"[{path._subscript}]")
             else:
-                steps.append(here._name if here._parent is None else f".{here._name}")
-            here = here._parent
+                steps.append(path._name if path._parent is None else f".{path._name}")
+            path = path._parent
         return "".join(reversed(steps))
 
     def __repr__(self) -> str:

@@ -171,8 +171,8 @@ class _Scanner:
             raise JSONSyntaxError(UNEXPECTED_END)
         return self._raw[self._at : self._at + 1]
 
-    def _fail(self, where: str) -> None:
-        raise JSONSyntaxError(f"invalid character {_char_text(self._peek()[0])} {where}")
+    def _fail(self, context: str) -> None:
+        raise JSONSyntaxError(f"invalid character {_char_text(self._peek()[0])} {context}")
 
 
 def _char_text(byte: int) -> str:

@@ -175,11 +175,11 @@ def validate_owner_references(references: Sequence[dict[str, Any]], path: Path) 
             continue
         owner = f"{reference.get('kind', '')}/{reference.get('name', '')}"
         if controller:
-            why = (
+            detail = (
                 'Only one reference can have Controller set to true. Found "true" in references for '
                 f"{controller} and {owner}"
             )
-            errors.append(field.invalid(path, [_in_order(shown) for shown in references], why))
+            errors.append(field.invalid(path, [_in_order(shown) for shown in references], detail))
         else:
             controller = owner
     return errors
@@ -195,8 +195,8 @@ def _validate_owner_reference(reference: dict[str, Any], path: Path) -> Errors:
         if not reference.get(name):
             errors.append(field.invalid(path.child(name), "", "must not be empty"))
     if (api_version, kind) == ("v1", "Event"):
-        why = "/v1, Kind=Event is disallowed from being an owner"
-        errors.append(field.invalid(path, _in_order(reference), why))
+        detail = "/v1, Kind=Event is disallowed from being an owner"
+        errors.append(field.invalid(path, _in_order(reference), detail))
     return errors
 
 
@@ -217,16 +217,16 @@ def validate_finalizers(finalizers: Sequence[str], path: Path) -> Errors:
     for name in finalizers:
         errors += validate_finalizer_name(name, path)
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
-        why = "finalizer orphan and foregroundDeletion cannot be both set"
-        errors.append(field.invalid(path, list(finalizers), why))
+        detail = "finalizer orphan and foregroundDeletion cannot be both set"
+        errors.append(field.invalid(path, list(finalizers), detail))
     return errors
 
 
 def validate_standard_finalizers(finalizers: Sequence[str], path: Path = _FINALIZERS) -> Errors:
     """Validate the stricter rule of built-in kinds: a domain, except for standard finalizers."""
-    why = "name is neither a standard finalizer name nor is it fully qualified"
+    detail = "name is neither a standard finalizer name nor is it fully qualified"
     return [
-        field.invalid(path.index(position), name, why)
+        field.invalid(path.index(position), name, detail)
         for position, name in enumerate(finalizers)
         if "/" not in name and name not in STANDARD_FINALIZERS
     ]
@@ -236,16 +236,16 @@ def validate_managed_fields(entries: Sequence[dict[str, Any]], path: Path) -> Er
     """Validate each entry's operation, type, manager and subresource."""
     errors: Errors = []
     for position, entry in enumerate(entries):
-        here = path.index(position)
+        entry_path = path.index(position)
         operation = entry.get("operation", "")
         if operation not in ("Apply", "Update"):
-            errors.append(field.invalid(here.child("operation"), operation, "must be `Apply` or `Update`"))
+            errors.append(field.invalid(entry_path.child("operation"), operation, "must be `Apply` or `Update`"))
         fields_type = entry.get("fieldsType") or ""
         if fields_type not in ("", "FieldsV1"):
-            errors.append(field.invalid(here.child("fieldsType"), fields_type, "must be `FieldsV1`"))
-        errors += validate_field_manager(entry.get("manager") or "", here.child("manager"))
+            errors.append(field.invalid(entry_path.child("fieldsType"), fields_type, "must be `FieldsV1`"))
+        errors += validate_field_manager(entry.get("manager") or "", entry_path.child("manager"))
         if _size(entry.get("subresource") or "") > SUBRESOURCE_MAX_BYTES:
-            errors.append(field.too_long(here.child("subresource"), max_bytes=SUBRESOURCE_MAX_BYTES))
+            errors.append(field.too_long(entry_path.child("subresource"), max_bytes=SUBRESOURCE_MAX_BYTES))
     return errors
 
 
@@ -257,7 +257,7 @@ def validate_field_manager(manager: str, path: Path) -> Errors:
     position = 0
     for char in manager:
         if not char.isprintable():
-            why = f"invalid character U+{ord(char):04X} (at position {position})"
-            errors.append(field.invalid(path, manager, why))
+            detail = f"invalid character U+{ord(char):04X} (at position {position})"
+            errors.append(field.invalid(path, manager, detail))
         position += _size(char)
     return errors

@@ -79,9 +79,9 @@ def _depth(node: Node) -> int:
     """Return the depth of a tree, without recursion."""
     deepest, waiting = 0, [(node, 1)]
     while waiting:
-        here, level = waiting.pop()
+        parent, level = waiting.pop()
         deepest = max(deepest, level)
-        waiting.extend((below, level + 1) for below in here.children())
+        waiting.extend((below, level + 1) for below in parent.children())
     return deepest
 
 

@@ -47,7 +47,7 @@ def run(arguments: Sequence[str]) -> int:
             sys.stderr.write(f"steersman: {error}\n")
             return 1
     if not meant:
-        sys.stderr.write(f"steersman: no control plane of yours runs{_where(args.data_dir)}\n")
+        sys.stderr.write(f"steersman: no control plane of yours runs{_location(args.data_dir)}\n")
         return 1
     if len(meant) > 1 and not args.all:
         listing = "".join(f"  {plane.name or f'--data-dir={plane.data_dir or plane.kubeconfig}'}\n" for plane in meant)
@@ -56,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
     return max([_end(plane, args.timeout) for plane in meant])
 
 
-def _where(data_dir: str | None) -> str:
+def _location(data_dir: str | None) -> str:
     return "" if data_dir is None else f" in {data_dir}"
 
 

@@ -230,11 +230,11 @@ def runtime_config(text: str) -> dict[str, bool]:
     return config
 
 
-def _bool_of(where: str, value: str) -> bool:
+def _bool_of(flag: str, value: str) -> bool:
     try:
         return boolean(value)
     except ArgumentTypeError:
-        message = f"invalid value of {where}, err: strconv.ParseBool: parsing {quote(value)}: invalid syntax"
+        message = f"invalid value of {flag}, err: strconv.ParseBool: parsing {quote(value)}: invalid syntax"
         raise ArgumentTypeError(message) from None
 
 

@@ -65,7 +65,7 @@ def end_delivery(delivery: Delivery | None) -> None:
 
 
 @contextmanager
-def because(cause: str) -> Iterator[None]:
+def caused_by(cause: str) -> Iterator[None]:
     """Set the cause of keys queued in the block."""
     token = _CAUSE.set(cause)
     try:

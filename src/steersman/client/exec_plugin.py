@@ -67,25 +67,25 @@ class ExecPlugin(msgspec.Struct, frozen=True):
         return output
 
 
-def read_exec(entry: dict[str, Any], *, where: str, folder: Path, cluster: dict[str, Any]) -> ExecPlugin:
+def read_exec(entry: dict[str, Any], *, source: str, folder: Path, cluster: dict[str, Any]) -> ExecPlugin:
     """Parse the ``exec`` section of a user. Raises ``ConfigError``.
 
     A command that contains a slash is relative to the kubeconfig.
     """
     command, api_version = entry.get("command"), entry.get("apiVersion")
     if not isinstance(command, str) or not command:
-        raise ConfigError(f"{where}: command must be specified to use exec authentication plugin")
+        raise ConfigError(f"{source}: command must be specified to use exec authentication plugin")
     if api_version not in API_VERSIONS:
         raise ConfigError(
-            f"{where}: exec plugin: invalid apiVersion {api_version!r}; known are {', '.join(API_VERSIONS)}"
+            f"{source}: exec plugin: invalid apiVersion {api_version!r}; known are {', '.join(API_VERSIONS)}"
         )
     if entry.get("interactiveMode") == "Always":
-        raise ConfigError(f"{where}: exec plugin cannot support interactive mode: there is no terminal")
+        raise ConfigError(f"{source}: exec plugin cannot support interactive mode: there is no terminal")
     try:
         pairs = [(str(pair["name"]), str(pair["value"])) for pair in entry.get("env") or ()]
         arguments = tuple(str(argument) for argument in entry.get("args") or ())
     except (TypeError, KeyError) as error:
-        raise ConfigError(f"{where}: exec plugin: env must be a list of names and values, args a list") from error
+        raise ConfigError(f"{source}: exec plugin: env must be a list of names and values, args a list") from error
     if "/" in command:
         command = str(folder / command)
     return ExecPlugin(

@@ -174,13 +174,13 @@ class _MergedConfig:
         if not name:
             return StaticCredentials(Identity())
         user, folder = self._entry("users", name, referrer)
-        where = f"user {name!r}"
-        certificate, key = _data(user, "client-certificate", folder, where), _data(user, "client-key", folder, where)
+        source = f"user {name!r}"
+        certificate, key = _data(user, "client-certificate", folder, source), _data(user, "client-key", folder, source)
         if (certificate is None) != (key is None):
-            raise ConfigError(f"{where}: a client certificate needs its key, and a key its certificate")
-        base = Identity(_impersonation(user, where), certificate, key)
+            raise ConfigError(f"{source}: a client certificate needs its key, and a key its certificate")
+        base = Identity(_impersonation(user, source), certificate, key)
         if user.get("auth-provider"):
-            raise ConfigError(f"{where}: auth-provider is no longer part of Kubernetes; use an exec plugin")
+            raise ConfigError(f"{source}: auth-provider is no longer part of Kubernetes; use an exec plugin")
         if user.get("tokenFile"):
             return TokenFile(folder / str(user["tokenFile"]), clock=clock, base=base)
         if user.get("token"):
@@ -191,8 +191,8 @@ class _MergedConfig:
             return StaticCredentials(msgspec.structs.replace(base, headers=(*base.headers, ("authorization", basic))))
         if user.get("exec"):
             if not isinstance(user["exec"], dict):
-                raise ConfigError(f"{where}: exec must be an object")
-            plugin = read_exec(user["exec"], where=where, folder=folder, cluster=cluster)
+                raise ConfigError(f"{source}: exec must be an object")
+            plugin = read_exec(user["exec"], source=source, folder=folder, cluster=cluster)
             return ExecCredentials(lambda: plugin.run(clock=clock), clock=clock, base=base)
         return StaticCredentials(base)
 
@@ -216,30 +216,30 @@ def _read(path: Path) -> Tree:
     return config
 
 
-def _data(entry: Tree, name: str, folder: Path, where: str) -> bytes | None:
+def _data(entry: Tree, name: str, folder: Path, source: str) -> bytes | None:
     """Return the value of ``<name>-data``, or the content of the file ``<name>``; None without either."""
     encoded, file = entry.get(f"{name}-data"), entry.get(name)
     if encoded:
         try:
             return base64.b64decode(str(encoded), validate=True)
         except ValueError as error:
-            raise ConfigError(f"{where}: {name}-data is no base64: {error}") from error
+            raise ConfigError(f"{source}: {name}-data is no base64: {error}") from error
     if not file:
         return None
     try:
         return (folder / str(file)).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a null byte in the path
-        raise ConfigError(f"{where}: unable to read {name} {file}: {error}") from error
+        raise ConfigError(f"{source}: unable to read {name} {file}: {error}") from error
 
 
-def _impersonation(user: Tree, where: str) -> tuple[tuple[str, str], ...]:
+def _impersonation(user: Tree, source: str) -> tuple[tuple[str, str], ...]:
     groups, extra = user.get("as-groups") or [], user.get("as-user-extra") or {}
     if not user.get("as"):
         if user.get("as-uid") or groups or extra:
-            raise ConfigError(f"{where}: requesting uid, groups or user-extra without impersonating a user")
+            raise ConfigError(f"{source}: requesting uid, groups or user-extra without impersonating a user")
         return ()
     if not isinstance(groups, list) or not isinstance(extra, dict):
-        raise ConfigError(f"{where}: as-groups must be a list, as-user-extra an object of lists")
+        raise ConfigError(f"{source}: as-groups must be a list, as-user-extra an object of lists")
     return (
         ("impersonate-user", str(user["as"])),
         *((("impersonate-uid", str(user["as-uid"])),) if user.get("as-uid") else ()),

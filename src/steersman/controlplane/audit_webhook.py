@@ -60,11 +60,11 @@ class AuditWebhook:
         body = b"%b%b]}" % (_HEAD, b",".join([line.rstrip(b"\n") for line in lines]))
         pause = self._backoff_seconds
         for left in reversed(range(_TRIES)):
-            why, passes = await self._post(body)
-            if not why:
+            failure, passes = await self._post(body)
+            if not failure:
                 return
             if not passes or not left or self._hurried:
-                raise OSError(f"audit webhook: {why}")
+                raise OSError(f"audit webhook: {failure}")
             await self._pause(pause * (1 + _JITTER * self._dice.random()))
             pause *= _FACTOR
 

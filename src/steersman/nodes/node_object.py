@@ -249,8 +249,8 @@ def _read_template(tree: Any, prefix: str) -> NodeTemplate:
         if unknown := re.fullmatch("Object contains unknown field `(.*)`", message):
             field_names = ", ".join(field.encode_name for field in msgspec.structs.fields(NodeTemplate))
             raise TemplateError(f"{prefix}{unknown[1]}: unknown field, expected one of {field_names}") from None
-        where = f"{prefix.removesuffix('.')}{place.removesuffix('`')}".lstrip(".") or "document"
-        raise TemplateError(f"{where}: {message[0].lower()}{message[1:]}") from None
+        path = f"{prefix.removesuffix('.')}{place.removesuffix('`')}".lstrip(".") or "document"
+        raise TemplateError(f"{path}: {message[0].lower()}{message[1:]}") from None
     try:
         template.check()
     except TemplateError as error:

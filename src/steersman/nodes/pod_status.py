@@ -95,10 +95,10 @@ def conditions(pod: Tree, desired: Iterable[tuple[str, bool, str, str]], *, now:
     return new_conditions
 
 
-def readiness(pod: Tree, *, containers_ready: bool, why: str = "") -> tuple[str, bool, str, str]:
+def readiness(pod: Tree, *, containers_ready: bool, reason: str = "") -> tuple[str, bool, str, str]:
     """Return the condition ``Ready`` from the containers' readiness and the conditions in ``readinessGates``."""
     if not containers_ready:
-        return "Ready", False, why, ""
+        return "Ready", False, reason, ""
     status_by_type = {
         condition.get("type"): condition.get("status") for condition in status_of(pod).get("conditions") or ()
     }

@@ -50,10 +50,10 @@ class ListenError(OSError):
     """An address that cannot be listened on; the text is one line for users."""
 
     @classmethod
-    def of(cls, where: str, error: OSError) -> Self:
+    def of(cls, address: str, error: OSError) -> Self:
         """Return the error for an address, ``127.0.0.1 port 10257``."""
         reason = os.strerror(error.errno).lower() if error.errno else str(error)
-        return cls(f"cannot listen on {where}: {reason}")
+        return cls(f"cannot listen on {address}: {reason}")
 
 
 class Page(NamedTuple):
@@ -151,8 +151,8 @@ class HttpServer:
                 else _bound_port(self._host, self._port, shares_port=self._shares_port)
             )
         except OSError as error:
-            where = self._socket_path or f"{self._host or '*'} port {self._port}"
-            raise ListenError.of(where, error) from error
+            address = self._socket_path or f"{self._host or '*'} port {self._port}"
+            raise ListenError.of(address, error) from error
 
     def close(self) -> None:
         """Close the socket of a server that was bound and never entered. Idempotent."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 from steersman.apimachinery.durations import format_duration
 from steersman.asynckit.structured_logging import V2, log_fields
 from steersman.client.actions import ACTIONS, Actions
-from steersman.client.causes import TRACED, because, current_cause
+from steersman.client.causes import TRACED, caused_by, current_cause
 from steersman.client.workqueue import WorkQueue
 from steersman.runtime.result import Outcome
 
@@ -75,7 +75,7 @@ class TracedWorkQueue(WorkQueue[K]):
 
     def add_rate_limited(self, key: K, *, priority: int = 0) -> float:
         """Add a key after its backoff; see ``WorkQueue.add_rate_limited``."""
-        with because(f"retry {self.num_requeues(key) + 1}"):
+        with caused_by(f"retry {self.num_requeues(key) + 1}"):
             return super().add_rate_limited(key, priority=priority)
 
     def shut_down(self) -> None:
@@ -90,7 +90,7 @@ class TracedWorkQueue(WorkQueue[K]):
 
     def _fire(self) -> None:
         # The timer runs in the context of its creator, whose cause belongs to another key.
-        with because(""):
+        with caused_by(""):
             super()._fire()
 
     def _note(self, key: K, cause: str) -> None:

@@ -78,8 +78,8 @@ def validate_value(schema: Tree, value: Any) -> list[FieldError]:
 
 def placed(error: FieldError, place: str = "") -> FieldError:
     """Return the error with its path below ``place``."""
-    where = ".".join(filter(None, (place, error.field))) or NO_PATH
-    return FieldError(error.type, where, value=error.value, detail=error.detail)
+    path = ".".join(filter(None, (place, error.field))) or NO_PATH
+    return FieldError(error.type, path, value=error.value, detail=error.detail)
 
 
 def _child(path: Path | None, name: str) -> Path:
@@ -283,8 +283,8 @@ def _duplicates(schema: Tree, value: Any, path: Path | None) -> Iterator[Fault]:
         text = to_json(key_fields)
         times[text] = times.get(text, 0) + 1
         if times[text] == 2:
-            where = _index(path, position)
-            yield Fault(str(where), field.duplicate(where, key_fields))
+            item_path = _index(path, position)
+            yield Fault(str(item_path), field.duplicate(item_path, key_fields))
     for position, item in enumerate(value):
         yield from _duplicates(items, item, _index(path, position))
 
@@ -323,8 +323,8 @@ def _check_number(schema: Tree, value: Any, path: Path | None, result: _Result, 
 
     def check_room(number: Any, name: str) -> None:
         if format_ and number is not None and not openapi_formats.has_room(format_, number):
-            where = f"{schema['type']} with format {format_} in {_text(path)}"
-            _add_unplaced(f"{name} value must be of type {where}", path, result)
+            value_name = f"{schema['type']} with format {format_} in {_text(path)}"
+            _add_unplaced(f"{name} value must be of type {value_name}", path, result)
 
     check_room(value, "Checked")
     if not format_ and schema.get("type") == "integer" and not _is_int64(value):

@@ -96,8 +96,8 @@ class FaultPlan:
 
     def watch_fault(self, info: RequestInfo, user_agent: str) -> WatchFault | None:
         """Return the fault of the next piece of a watch; None: it arrives."""
-        what = f"piece of the watch of {resource_text(info)}"
-        selected = self._select(self._watches, what, info, user_agent)
+        request_text = f"piece of the watch of {resource_text(info)}"
+        selected = self._select(self._watches, request_text, info, user_agent)
         if selected is None:
             return None
         candidate, name = selected
@@ -107,14 +107,14 @@ class FaultPlan:
         return WatchFault(f"{candidate.effect}_watches", part)
 
     def _select(
-        self, candidates: list[_Candidate], what: str, info: RequestInfo, user_agent: str
+        self, candidates: list[_Candidate], request_text: str, info: RequestInfo, user_agent: str
     ) -> tuple[_Candidate, str] | None:
         """Return the fault of a request or piece, and the name of the occurrence."""
         if self._is_healed or not candidates:
             return None
         agent = _short(user_agent)
-        self._occurrences[f"{what} by {agent}"] += 1
-        occurrence = f"{what} by {agent} #{self._occurrences[f'{what} by {agent}']}"
+        self._occurrences[f"{request_text} by {agent}"] += 1
+        occurrence = f"{request_text} by {agent} #{self._occurrences[f'{request_text} by {agent}']}"
         for number, candidate in enumerate(candidates):
             if not candidate.fault.matches_request(info, user_agent):
                 continue

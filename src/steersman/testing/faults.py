@@ -92,13 +92,13 @@ class Fault(msgspec.Struct, kw_only=True, eq=False):
     def __str__(self) -> str:
         if self.label:
             return self.label
-        what = f"{self.verb or 'any verb'} {self.resource or 'any resource'}"
+        requests = f"{self.verb or 'any verb'} {self.resource or 'any resource'}"
         names = "/".join(filter(None, (self.namespace, self.name)))
         agent = f" by {self.user_agent}" if self.user_agent else ""
         effect = f"respond {self.respond}" if self.respond is not None else f"delay {self.delay_seconds:g} s"
         if self.stale_seconds:
             effect = f"state of {self.stale_seconds:g} s ago"
-        return f"{effect} to {what} {names}".rstrip() + agent
+        return f"{effect} to {requests} {names}".rstrip() + agent
 
     def matches_request(self, info: RequestInfo, user_agent: str) -> bool:
         """Report whether a request has the fault's verb, resource, name and user agent."""

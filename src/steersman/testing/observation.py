@@ -84,10 +84,12 @@ class Observation:
     def describe(self, change: Change) -> str:
         """Return a line about a change: key, writer and reconcile."""
         writer = self.history.writer(change.revision)
-        who = "the store" if writer is None else writer.user_agent
-        because = f", reconcile of {writer.reconcile}" if writer is not None and writer.reconcile else ""
-        what = "deleted" if change.value is None else "; ".join(self.history.diff(change.revision)[:3]) or "written"
-        return f"{change.key.removeprefix('/registry/')} by {who}{because}: {what}"
+        writer_name = "the store" if writer is None else writer.user_agent
+        reconcile_suffix = f", reconcile of {writer.reconcile}" if writer is not None and writer.reconcile else ""
+        change_text = (
+            "deleted" if change.value is None else "; ".join(self.history.diff(change.revision)[:3]) or "written"
+        )
+        return f"{change.key.removeprefix('/registry/')} by {writer_name}{reconcile_suffix}: {change_text}"
 
     def hot_loops(self, *, count: int = HOT_COUNT, seconds: float = HOT_SECONDS) -> list[HotLoop]:
         """Return the keys that were reconciled too often."""

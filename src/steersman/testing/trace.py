@@ -58,9 +58,11 @@ class RequestRecord(msgspec.Struct, kw_only=True):
     diff: list[str] = msgspec.field(default_factory=list)
 
     def __str__(self) -> str:
-        what = "/".join(filter(None, (self.resource, self.subresource))) or self.path
-        where = "/".join(filter(None, (self.namespace, self.name)))
-        text = f"{self.time} {self.code or 'no response'} {self.verb} {what} {where} by {self.user_agent}".rstrip()
+        target = "/".join(filter(None, (self.resource, self.subresource))) or self.path
+        object_name = "/".join(filter(None, (self.namespace, self.name)))
+        text = (
+            f"{self.time} {self.code or 'no response'} {self.verb} {target} {object_name} by {self.user_agent}".rstrip()
+        )
         return f"{text} ({self.fault})" if self.fault else text
 
 

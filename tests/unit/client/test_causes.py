@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from steersman.asynckit.structured_logging import V2
-from steersman.client.causes import because, begin_delivery, current_cause, describe, end_delivery, is_traced
+from steersman.client.causes import begin_delivery, caused_by, current_cause, describe, end_delivery, is_traced
 from steersman.client.changes import Added, Deleted, Updated
 
 
@@ -46,7 +46,7 @@ def test_causes_are_traced_if_reconciles_are_logged(caplog, level, expected):
 
 
 def test_because_sets_the_cause_of_its_block():
-    with because("retry 2"):
+    with caused_by("retry 2"):
         assert current_cause() == "retry 2"
     assert current_cause() == ""
 

@@ -18,7 +18,7 @@ def plugin(script, **options):
 
 
 def read(entry, folder="/home/x"):
-    return read_exec(entry, where="user 'a'", folder=Path(folder), cluster={"server": "https://x"})
+    return read_exec(entry, source="user 'a'", folder=Path(folder), cluster={"server": "https://x"})
 
 
 async def test_run_passes_the_exec_info():

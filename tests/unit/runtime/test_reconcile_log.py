@@ -9,7 +9,7 @@ from lightkube.models.meta_v1 import ObjectMeta
 
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.structured_logging import V2, fields_of
-from steersman.client.causes import because
+from steersman.client.causes import caused_by
 from steersman.client.objects import split_key
 from steersman.client.workqueue import WorkQueue
 from steersman.client.workqueue.metrics import NoMetrics
@@ -125,7 +125,7 @@ def test_queue_is_a_plain_one_when_reconciles_are_not_logged(caplog):
 async def test_queue_counts_causes_that_are_merged():
     queue = TracedWorkQueue("test", clock=FakeClock())
     for cause in ("Pod a added", "Pod a added", "Pod b added", "Pod c added"):
-        with because(cause):
+        with caused_by(cause):
             queue.add("key")
     await queue.get()
     assert queue.take_cause("key") == "Pod a added (and 2 more)"
@@ -135,7 +135,7 @@ async def test_queue_counts_causes_that_are_merged():
 async def test_queue_keeps_the_cause_of_delayed_keys_from_other_causes():
     clock = FakeClock()
     queue = TracedWorkQueue("test", clock=clock)
-    with because("Pod a added"):
+    with caused_by("Pod a added"):
         queue.add_after("key", 5)
         queue.add_after("other", 1)
     queue.add_after("later", 90)

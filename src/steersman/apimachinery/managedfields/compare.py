@@ -111,8 +111,8 @@ class _Walk:
         sub_changed: Node = {}
         sub_removed: Node = {}
         kind = list if isinstance(shape, ListShape) else dict
-        was, now = old.__class__ is kind, new.__class__ is kind
-        if (was or old is None) and (now or new is None):
+        was_typed, is_typed = old.__class__ is kind, new.__class__ is kind
+        if (was_typed or old is None) and (is_typed or new is None):
             if not old and not new:
                 if old.__class__ is not new.__class__:
                     changed[element] = LEAF_NODE
@@ -131,7 +131,7 @@ class _Walk:
         if isinstance(shape, ListShape):
             self.list(old or _NO_ITEMS, new or _NO_ITEMS, shape, sub_changed, sub_removed)
         elif isinstance(shape, ObjectShape):
-            self.object(old if was else {}, new if now else {}, shape, sub_changed, sub_removed)
+            self.object(old if was_typed else {}, new if is_typed else {}, shape, sub_changed, sub_removed)
         if sub_changed:
             changed[element] = in_order(sub_changed) if len(sub_changed) > 1 or SELF not in sub_changed else {}
         if sub_removed:
@@ -143,42 +143,42 @@ class _Walk:
         """Compare two objects field by field."""
         equal = self.equal
         for name, value in charged(new.items(), _UNITS_PER_NAME):
-            was = old.get(name, _MISSING)
-            if was is _MISSING:
+            old_value = old.get(name, _MISSING)
+            if old_value is _MISSING:
                 element, part = shape.step(name)
                 changed[element] = LEAF_NODE if part.is_leaf else part.everything(value)
-            elif was is not value and not equal(was, value):
+            elif old_value is not value and not equal(old_value, value):
                 element, part = shape.step(name)
-                self.value(element, was, value, part, changed, removed)
-        for name, was in charged(old.items(), _UNITS_PER_NAME):
+                self.value(element, old_value, value, part, changed, removed)
+        for name, old_value in charged(old.items(), _UNITS_PER_NAME):
             if name not in new:
                 element, part = shape.step(name)
-                removed[element] = part.everything(was)
+                removed[element] = part.everything(old_value)
 
     def list(self, old: list[Any], new: list[Any], shape: ListShape, changed: Node, removed: Node) -> None:
         """Compare two lists by item key, whatever the order; duplicate items count as one leaf."""
         olds, news = _grouped(old, shape), _grouped(new, shape)
         part = shape.item
         for element in charged({**olds, **news}, _UNITS_PER_NAME):
-            was, now = olds.get(element, _NO_ITEMS), news.get(element, _NO_ITEMS)
-            if len(was) <= 1 and len(now) <= 1:
-                if not was:
-                    changed[element] = part.everything(now[0])
-                elif not now:
-                    removed[element] = part.everything(was[0])
-                elif not self.equal(was[0], now[0]):
-                    self.value(element, was[0], now[0], part, changed, removed)
-            elif len(was) > 1 and len(now) > 1:
-                if not self.equal(was, now):
+            old_items, new_items = olds.get(element, _NO_ITEMS), news.get(element, _NO_ITEMS)
+            if len(old_items) <= 1 and len(new_items) <= 1:
+                if not old_items:
+                    changed[element] = part.everything(new_items[0])
+                elif not new_items:
+                    removed[element] = part.everything(old_items[0])
+                elif not self.equal(old_items[0], new_items[0]):
+                    self.value(element, old_items[0], new_items[0], part, changed, removed)
+            elif len(old_items) > 1 and len(new_items) > 1:
+                if not self.equal(old_items, new_items):
                     changed[element] = {}
-            elif len(was) > 1:
+            elif len(old_items) > 1:
                 removed[element] = {}
-                if now:
-                    changed[element] = part.everything(now[0])
+                if new_items:
+                    changed[element] = part.everything(new_items[0])
             else:
                 changed[element] = {}
-                if was:
-                    removed[element] = part.everything(was[0])
+                if old_items:
+                    removed[element] = part.everything(old_items[0])
 
 
 def _grouped(items: list[Any], shape: ListShape) -> dict[str, list[Any]]:

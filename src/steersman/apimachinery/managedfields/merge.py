@@ -59,9 +59,11 @@ def _merge_lists(live: list[Any], applied: list[Any], shape: ListShape) -> list[
 
     def take(element: str) -> None:
         """Emit an applied item, merged into its live item if there is exactly one."""
-        was = lives.get(element)
+        live = lives.get(element)
         out.append(
-            _copy(applied_by_element[element]) if was is None else _merge(was, applied_by_element[element], shape.item)
+            _copy(applied_by_element[element])
+            if live is None
+            else _merge(live, applied_by_element[element], shape.item)
         )
         merged.add(element)
         if shared and shared[-1] == element:

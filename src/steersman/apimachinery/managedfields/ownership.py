@@ -134,12 +134,12 @@ def prune(merged: Tree, managed: Managed, *, own: Owner, last: Owned | None, sch
     """Return the merged object without fields that ``own`` applied last, does not apply now, and no other manager owns."""
     if last is None or not last.fields:
         return merged
-    here = schema.api_version
-    if last.api_version == here and not difference(last.fields, managed[own].fields):
+    live_version = schema.api_version
+    if last.api_version == live_version and not difference(last.fields, managed[own].fields):
         return merged  # everything is applied again
     try:
         shape = root_shape(schema.struct_in(last.api_version))
-        whole = schema.convert(merged, source=here, target=last.api_version)
+        whole = schema.convert(merged, source=live_version, target=last.api_version)
     except UnknownVersionError:
         return merged
     dropped = with_named_fields(last.fields, shape)
@@ -149,7 +149,7 @@ def prune(merged: Tree, managed: Managed, *, own: Owner, last: Owned | None, sch
     # Unowned values, e.g. a default inside a list item, must not be removed with it.
     missing = difference(named, _named(cut, shape))
     cut = remove_fields(whole, intersection(missing, dropped), shape)
-    return schema.convert(cut, source=last.api_version, target=here)
+    return schema.convert(cut, source=last.api_version, target=live_version)
 
 
 def _with_owned(whole: Tree, cut: Tree, named: Node, managed: Managed, *, version: str, schema: Schema) -> Tree:

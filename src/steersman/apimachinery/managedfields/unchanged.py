@@ -100,13 +100,13 @@ class _Walk:
         for item in items:
             element = element_of(item)
             below = node.get(element)
-            was = next((other for other in lives if element_of(other) == element), _MISSING)
-            if below is None or was is _MISSING:
+            live_item = next((other for other in lives if element_of(other) == element), _MISSING)
+            if below is None or live_item is _MISSING:
                 return False
             if not below:
-                if _has_parts(item, part) or not self.equal(item, was):
+                if _has_parts(item, part) or not self.equal(item, live_item):
                     return False
-            elif part.is_leaf or not self._part(item, was, below, part, is_member=True):
+            elif part.is_leaf or not self._part(item, live_item, below, part, is_member=True):
                 return False
         return True
 

@@ -72,8 +72,8 @@ def operations_of(tree: Any) -> list[dict[str, Any]]:
         for name in _MEMBERS[:3]:
             value = (operation or {}).get(name)
             if value is not None and not isinstance(value, str):
-                where = f"Go struct field jsonPatchOp.{name} of type string"
-                raise DecodeError(f"json: cannot unmarshal {json_type(value)} into {where}")
+                target = f"Go struct field jsonPatchOp.{name} of type string"
+                raise DecodeError(f"json: cannot unmarshal {json_type(value)} into {target}")
     return [operation or {} for operation in tree]
 
 
@@ -102,8 +102,8 @@ def _may_deepen(operation: dict[str, Any]) -> bool:
     return operation.get("op") in ("move", "copy") or isinstance(operation.get("value"), (dict, list))
 
 
-def _does_not_apply(why: str) -> StatusError:
-    return errors.generic_server_response(422, server_message=why)
+def _does_not_apply(message: str) -> StatusError:
+    return errors.generic_server_response(422, server_message=message)
 
 
 class _Document:

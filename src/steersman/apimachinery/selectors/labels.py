@@ -108,19 +108,19 @@ def _count_errors(operator: Operator, values: Sequence[str]) -> list[FieldError]
     path = Path("values")
     shown = list(values)
     if operator in _SET:
-        why = "for 'in', 'notin' operators, values set can't be empty"
-        return [] if values else [field.invalid(path, shown, why)]
+        detail = "for 'in', 'notin' operators, values set can't be empty"
+        return [] if values else [field.invalid(path, shown, detail)]
     if operator in _EXACT:
-        why = "exact-match compatibility requires one single value"
-        return [] if len(values) == 1 else [field.invalid(path, shown, why)]
+        detail = "exact-match compatibility requires one single value"
+        return [] if len(values) == 1 else [field.invalid(path, shown, detail)]
     if operator in _PRESENCE:
-        why = "values set must be empty for exists and does not exist"
-        return [field.invalid(path, shown, why)] if values else []
+        detail = "values set must be empty for exists and does not exist"
+        return [field.invalid(path, shown, detail)] if values else []
     if len(values) != 1:
         return [field.invalid(path, shown, "for 'Gt', 'Lt' operators, exactly one value is required")]
     if _integer(values[0]) is None:
-        why = "for 'Gt', 'Lt' operators, the value must be an integer"
-        return [field.invalid(path.index(0), values[0], why)]
+        detail = "for 'Gt', 'Lt' operators, the value must be an integer"
+        return [field.invalid(path.index(0), values[0], detail)]
     return []
 
 
@@ -326,8 +326,8 @@ def validate_label_selector(
         return []
     errors = validate_labels(tree.get("matchLabels") or {}, path.child("matchLabels"))
     for position, expression in enumerate(tree.get("matchExpressions") or ()):
-        here = path.child("matchExpressions").index(position)
-        errors += validate_label_requirement(expression, here, allow_invalid_values=allow_invalid_values)
+        item_path = path.child("matchExpressions").index(position)
+        errors += validate_label_requirement(expression, item_path, allow_invalid_values=allow_invalid_values)
     return errors
 
 
@@ -346,15 +346,15 @@ def validate_label_requirement(
         if not allow_unknown_operator:
             errors.append(field.invalid(path.child("operator"), operator, "not a valid selector operator"))
     elif _OBJECT_OPERATORS[operator] in _SET and not values:
-        why = "must be specified when `operator` is 'In' or 'NotIn'"
-        errors.append(field.required(path.child("values"), why))
+        detail = "must be specified when `operator` is 'In' or 'NotIn'"
+        errors.append(field.required(path.child("values"), detail))
     elif _OBJECT_OPERATORS[operator] in _PRESENCE and values:
-        why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-        errors.append(field.forbidden(path.child("values"), why))
+        detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        errors.append(field.forbidden(path.child("values"), detail))
     key = requirement.get("key", "")
     errors += [field.invalid(path.child("key"), key, fault) for fault in names.check_qualified_name(key)]
     if not allow_invalid_values:
         for position, value in enumerate(values):
-            here = path.child("values").index(position)
-            errors += [field.invalid(here, value, fault) for fault in names.check_label_value(value)]
+            value_path = path.child("values").index(position)
+            errors += [field.invalid(value_path, value, fault) for fault in names.check_label_value(value)]
     return errors

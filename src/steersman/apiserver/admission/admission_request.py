@@ -47,36 +47,38 @@ def changed_kind(patched: Any, before: Tree, served: ServedResource | None) -> K
     The kind of a custom object is required, and only its version is checked here: validation rejects another kind.
     Raises DecodeError for what is not an object with a kind.
     """
-    was = TypeMeta(before.get("apiVersion", ""), before.get("kind", ""))
+    old_meta = TypeMeta(before.get("apiVersion", ""), before.get("kind", ""))
     meta = type_meta(patched)
     if served is not None and served.is_custom:
-        return _changed_version(patched, meta, was, served.custom_versions)
-    now = TypeMeta(meta.api_version or was.api_version, meta.kind or was.kind)
-    if now == was:
+        return _changed_version(patched, meta, old_meta, served.custom_versions)
+    new_meta = TypeMeta(meta.api_version or old_meta.api_version, meta.kind or old_meta.kind)
+    if new_meta == old_meta:
         return None
     try:
-        struct_for(now.group, now.version, now.kind)
+        struct_for(new_meta.group, new_meta.version, new_meta.kind)
     except KeyError:
         return KindChange(
             is_registered=False,
-            reason=f"no kind {quote(now.kind)} is registered for version {quote(now.api_version)}",
+            reason=f"no kind {quote(new_meta.kind)} is registered for version {quote(new_meta.api_version)}",
         )
-    own = f"{was.group.partition('.')[0] or 'core'}.{was.kind}"
-    reason = f"converting ({now.version}.{now.kind}) to ({own}): unknown conversion"
+    own = f"{old_meta.group.partition('.')[0] or 'core'}.{old_meta.kind}"
+    reason = f"converting ({new_meta.version}.{new_meta.kind}) to ({own}): unknown conversion"
     return KindChange(is_registered=True, reason=reason)
 
 
-def _changed_version(patched: Any, now: TypeMeta, was: TypeMeta, versions: Collection[str]) -> KindChange | None:
+def _changed_version(
+    patched: Any, new_meta: TypeMeta, old_meta: TypeMeta, versions: Collection[str]
+) -> KindChange | None:
     """Return why a patched custom object of another version cannot be converted back. Upstream: ``crConverter``."""
-    if not now.kind:
+    if not new_meta.kind:
         raise DecodeError(f"Object 'Kind' is missing in '{to_json(patched, sort_keys=True)}'")
-    if now.api_version == was.api_version:
+    if new_meta.api_version == old_meta.api_version:
         return None
-    if now.group != was.group:
-        shown = f"{now.group}/{now.version}, Kind={now.kind}"
-        reason = f"{shown} is unstructured and is not suitable for converting to {quote(was.api_version)}"
-    elif now.api_version not in versions:
-        reason = f"request to convert CR from an invalid group/version: {now.api_version}"
+    if new_meta.group != old_meta.group:
+        shown = f"{new_meta.group}/{new_meta.version}, Kind={new_meta.kind}"
+        reason = f"{shown} is unstructured and is not suitable for converting to {quote(old_meta.api_version)}"
+    elif new_meta.api_version not in versions:
+        reason = f"request to convert CR from an invalid group/version: {new_meta.api_version}"
     else:
         return None
     return KindChange(is_registered=True, reason=reason)

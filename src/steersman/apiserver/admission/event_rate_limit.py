@@ -53,16 +53,16 @@ class EventRateLimit(Plugin):
 class _Limit:
     """One limit: an LRU cache of token buckets by key."""
 
-    def __init__(self, configuration: Tree, where: str, clock: Clock) -> None:
+    def __init__(self, configuration: Tree, path: str, clock: Clock) -> None:
         self.kind: Final[str] = configuration.get("type") or ""
         if self.kind not in _KEYS:
-            raise ValueError(f"{where}.type: {self.kind!r} is none of {', '.join(_KEYS)}")
+            raise ValueError(f"{path}.type: {self.kind!r} is none of {', '.join(_KEYS)}")
         self._key_of: Final = _KEYS[self.kind]
-        self._qps: Final = _positive(configuration, "qps", where)
-        self._burst: Final = _positive(configuration, "burst", where)
+        self._qps: Final = _positive(configuration, "qps", path)
+        self._burst: Final = _positive(configuration, "burst", path)
         size = configuration.get("cacheSize") or _CACHE_SIZE
         if not isinstance(size, int) or size < 0:
-            raise ValueError(f"{where}.cacheSize: must not be negative")
+            raise ValueError(f"{path}.cacheSize: must not be negative")
         self._size: Final = size
         self._clock: Final = clock
         self._buckets: Final[dict[str, TokenBucket]] = {}
@@ -79,10 +79,10 @@ class _Limit:
         return "" if bucket.try_take() else f"limit reached on type {self.kind} for key {key}"
 
 
-def _positive(configuration: Tree, name: str, where: str) -> int:
+def _positive(configuration: Tree, name: str, path: str) -> int:
     value = configuration.get(name) or 0
     if not isinstance(value, int) or value <= 0:
-        raise ValueError(f"{where}.{name}: must be positive")
+        raise ValueError(f"{path}.{name}: must be positive")
     return value
 
 

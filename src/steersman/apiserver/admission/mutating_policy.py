@@ -145,8 +145,10 @@ class MutatingAdmissionPolicy(Plugin):
         invocations: list[_Invocation] = []
         for binding in bindings:
             if binding.matcher is not None:
-                where = await binding.matcher.match(attributes, namespace=sources.namespace, resource=sources.resource)
-                if where is None:
+                binding_match = await binding.matcher.match(
+                    attributes, namespace=sources.namespace, resource=sources.resource
+                )
+                if binding_match is None:
                     continue
             try:
                 parameters = await collect(binding.parameters, served, namespace=attributes.namespace)
@@ -292,8 +294,8 @@ async def _replace_object(changed: Tree, attributes: Attributes, served: ServedR
 
 
 def _denial(policy: str, binding: str, message: str) -> str:
-    where = f"policy '{policy}' with binding '{binding}'" if binding else f"policy {quote(policy)}"
-    return f"{where} denied request: {message}"
+    source = f"policy '{policy}' with binding '{binding}'" if binding else f"policy {quote(policy)}"
+    return f"{source} denied request: {message}"
 
 
 def _denied_error(attributes: Attributes, faults: Sequence[_Fault]) -> StatusError:

@@ -50,11 +50,11 @@ class MutatingRules(Expressions):
         """Report whether a mutation is a JSON patch."""
         return self._mutations[position][2] is _apply_patch
 
-    def mutate(self, position: int, obj: Tree, around: Mapping[str, Any], struct: Struct) -> Tree:
+    def mutate(self, position: int, obj: Tree, variables: Mapping[str, Any], struct: Struct) -> Tree:
         """Return the object after one mutation; the argument is unchanged. Raises EvaluationError."""
         expression, program, change = self._mutations[position]
         spending = CostBudget(BUDGET)
-        value = evaluate(expression, program, self.input(around, spending), spending)
+        value = evaluate(expression, program, self.input(variables, spending), spending)
         try:
             return change(obj, value, struct)
         except EvalError as error:

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 class PolicyVariables(dict[str, Any]):
     """The value of ``variables``: each is evaluated on first access."""
 
-    def __init__(self, programs: Mapping[str, Program | str], around: Mapping[str, Any], spending: CostBudget) -> None:
+    def __init__(
+        self, programs: Mapping[str, Program | str], predefined: Mapping[str, Any], spending: CostBudget
+    ) -> None:
         super().__init__()
         #: A text instead of a program is its compilation error.
         self._programs: Final = programs
-        self._around: Final = around
+        self._predefined: Final = predefined
         self._spending: Final = spending
 
     def __contains__(self, name: object) -> bool:
@@ -30,7 +32,7 @@ class PolicyVariables(dict[str, Any]):
         program = self._programs[name]
         if isinstance(program, str):
             raise EvalError(f'composited variable "{name}" fails to compile: {program}')
-        result = program.evaluate({**self._around, "variables": self})
+        result = program.evaluate({**self._predefined, "variables": self})
         self._spending.remaining -= result.cost
         if result.error is not None:
             raise EvalError(f'composited variable "{name}" fails to evaluate: {result.error}')

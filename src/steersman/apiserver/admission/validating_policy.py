@@ -175,8 +175,8 @@ class ValidatingAdmissionPolicy(Plugin):
                     text = f"failed to configure binding: failed to convert object version: {failed.message}"
                     return [*denials, _Denial(policy.name, binding.name, text)] if fails else denials
             for parameter in parameters:
-                around = {**variables, "params": parameter}
-                outcome = await with_allowance(policy.validate, around, self._clock.monotonic)
+                inputs = {**variables, "params": parameter}
+                outcome = await with_allowance(policy.validate, inputs, self._clock.monotonic)
                 if outcome.conditions is not None:
                     operation = attributes.operation.value
                     self._metrics.conditions.observe(
@@ -251,8 +251,8 @@ def _failure_note(policy: str, binding: Binding, position: int, decision: Decisi
 
 
 def _denied_error(attributes: Attributes, denial: _Denial) -> StatusError:
-    within = f" with binding '{denial.binding}'" if denial.binding else ""
-    message = f"ValidatingAdmissionPolicy '{denial.policy}'{within} denied request: {denial.message}"
+    binding_suffix = f" with binding '{denial.binding}'" if denial.binding else ""
+    message = f"ValidatingAdmissionPolicy '{denial.policy}'{binding_suffix} denied request: {denial.message}"
     error = attributes.forbidden(message)
     reason = denial.reason or "Invalid"
     error.status["reason"] = reason

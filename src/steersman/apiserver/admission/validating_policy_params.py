@@ -35,16 +35,16 @@ async def collect(reference: Tree | None, served: ServedResource | None, *, name
     """Return the parameters of a binding; a single None without parameters. Raises ConfigurationError."""
     if served is None or reference is None:
         return [None]
-    within = ""
+    params_namespace = ""
     if served.resource.namespaced:
-        within = reference.get("namespace") or namespace
-        if not within:
+        params_namespace = reference.get("namespace") or namespace
+        if not params_namespace:
             raise ConfigurationError(
                 "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
             )
     elif reference.get("namespace"):
         raise ConfigurationError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
-    parameters = await _find(reference, served, within)
+    parameters = await _find(reference, served, params_namespace)
     if not parameters and reference.get("parameterNotFoundAction") == "Deny":
         raise ConfigurationError("no params found for policy binding with `Deny` parameterNotFoundAction")
     return parameters

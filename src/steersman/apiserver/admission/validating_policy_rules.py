@@ -103,7 +103,7 @@ class Expressions:
 
     def evaluate_conditions(
         self,
-        around: Mapping[str, Any],
+        variables: Mapping[str, Any],
         monotonic: Callable[[], float] = _no_time,
         results: dict[str, Evaluated] | None = None,
     ) -> Conditions | None:
@@ -120,7 +120,7 @@ class Expressions:
         try:
             for expression, program in self._conditions:
                 try:
-                    values.append(evaluate(expression, program, around, spending, results) is True)
+                    values.append(evaluate(expression, program, variables, spending, results) is True)
                 except OutOfBudgetError:
                     raise
                 except EvaluationError as error:
@@ -136,11 +136,11 @@ class Expressions:
             failure = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
         return Conditions(holds and not faults, failure, len(faults), monotonic() - started)
 
-    def input(self, around: Mapping[str, Any], spending: CostBudget) -> dict[str, Any]:
+    def input(self, variables: Mapping[str, Any], spending: CostBudget) -> dict[str, Any]:
         """Return the values of all variables, including those of the policy."""
         if not self.variables:
-            return dict(around)
-        return {**around, "variables": PolicyVariables(self.variables, around, spending)}
+            return dict(variables)
+        return {**variables, "variables": PolicyVariables(self.variables, variables, spending)}
 
 
 def _compiled(compiler: Compiler, expression: str, purpose: Purpose, *, authorizer: bool = True) -> Program | str:
@@ -196,20 +196,20 @@ class ValidatingRules(Expressions):
         program = self.compiled(expression, admission.MESSAGE, authorizer=False) if expression else None
         return None if isinstance(program, str) else program
 
-    def validate(self, around: Mapping[str, Any], monotonic: Callable[[], float] = _no_time) -> Outcome:
-        """Evaluate the policy; ``around`` are the predefined variables, ``monotonic`` measures the evaluations."""
-        conditions = self.evaluate_conditions(around, monotonic)
+    def validate(self, variables: Mapping[str, Any], monotonic: Callable[[], float] = _no_time) -> Outcome:
+        """Evaluate the policy; ``variables`` are the predefined variables, ``monotonic`` measures the evaluations."""
+        conditions = self.evaluate_conditions(variables, monotonic)
         if conditions is None or conditions.hold:
-            return self._validate(around, monotonic)._replace(conditions=conditions)
+            return self._validate(variables, monotonic)._replace(conditions=conditions)
         failed = (self._failed(conditions.failure),) if conditions.failure else ()
         return Outcome(failed, conditions=conditions)
 
-    def _validate(self, around: Mapping[str, Any], monotonic: Callable[[], float]) -> Outcome:
+    def _validate(self, predefined: Mapping[str, Any], monotonic: Callable[[], float]) -> Outcome:
         """Evaluate the validations."""
         spending = CostBudget(BUDGET)
-        variables = self.input(around, spending)
+        variables = self.input(predefined, spending)
         # Messages and audit annotations have no authorizer, nor have the variables in them.
-        unauthorized = {name: value for name, value in around.items() if name not in _AUTHORIZER_VARIABLES}
+        unauthorized = {name: value for name, value in predefined.items() if name not in _AUTHORIZER_VARIABLES}
         message_variables = self.input(unauthorized, spending)
         #: None for a violation.
         decided: list[tuple[Decision | None, float]] = []
@@ -264,9 +264,9 @@ class ValidatingRules(Expressions):
             )
         ]
 
-    def _annotate(self, around: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[str]]:
+    def _annotate(self, predefined: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[str]]:
         spending = CostBudget(BUDGET)
-        variables = self.input(around, spending)
+        variables = self.input(predefined, spending)
         notes: list[tuple[str, str]] = []
         faults: list[str] = []
         for annotation, program in self._annotations:

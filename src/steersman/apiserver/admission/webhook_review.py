@@ -120,27 +120,27 @@ def _read_as_tree(body: bytes, version: str) -> AdmissionReview:
         raise ReviewDecodeError(
             type_error(tree, f"Go struct field {_KIND}.response of type {version}.AdmissionResponse")
         )
-    where = f"{_KIND}.response"
+    prefix = f"{_KIND}.response"
     allowed = tree.get("allowed")
     if allowed is not None and not isinstance(allowed, bool):
-        raise ReviewDecodeError(type_error(allowed, f"Go struct field {where}.allowed of type bool"))
+        raise ReviewDecodeError(type_error(allowed, f"Go struct field {prefix}.allowed of type bool"))
     status = tree.get("status")
     if status is not None and not isinstance(status, dict):
-        raise ReviewDecodeError(type_error(status, f"Go struct field {where}.status of type v1.Status"))
+        raise ReviewDecodeError(type_error(status, f"Go struct field {prefix}.status of type v1.Status"))
     warnings = tree.get("warnings") or []
     if not isinstance(warnings, list) or not all(isinstance(text, str) for text in warnings):
-        raise ReviewDecodeError(type_error(warnings, f"Go struct field {where}.warnings of type []string"))
+        raise ReviewDecodeError(type_error(warnings, f"Go struct field {prefix}.warnings of type []string"))
     annotations = tree.get("auditAnnotations") or {}
     if not isinstance(annotations, dict) or not all(isinstance(text, str) for text in annotations.values()):
         raise ReviewDecodeError(
-            type_error(annotations, f"Go struct field {where}.auditAnnotations of type map[string]string")
+            type_error(annotations, f"Go struct field {prefix}.auditAnnotations of type map[string]string")
         )
     response = AdmissionResponse(
-        text_field(tree, "uid", where),
+        text_field(tree, "uid", prefix),
         allowed,
         status,
-        text_field(tree, "patch", where),
-        None if tree.get("patchType") is None else text_field(tree, "patchType", where),
+        text_field(tree, "patch", prefix),
+        None if tree.get("patchType") is None else text_field(tree, "patchType", prefix),
         warnings,
         annotations,
     )
@@ -185,8 +185,8 @@ def denial(webhook: str, status: dict[str, Any] | None) -> StatusError:
     if fields.get("status") in (None, "", "Success"):
         fields["status"] = "Failure"
     prefix = f"admission webhook {quote(webhook)} denied the request"
-    why = fields.get("message") or fields.get("reason")
-    fields["message"] = f"{prefix}: {why}" if why else f"{prefix} without explanation"
+    detail = fields.get("message") or fields.get("reason")
+    fields["message"] = f"{prefix}: {detail}" if detail else f"{prefix} without explanation"
     return StatusError({"kind": "Status", "apiVersion": "v1", "metadata": {}, **fields})
 
 

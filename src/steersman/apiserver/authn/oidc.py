@@ -173,5 +173,5 @@ class OIDCTokens:
         return tuple(self._options.groups_prefix + group for group in groups)
 
 
-def _invalid(why: str) -> InvalidCredentials:
-    return InvalidCredentials(f"oidc: {why}")
+def _invalid(reason: str) -> InvalidCredentials:
+    return InvalidCredentials(f"oidc: {reason}")

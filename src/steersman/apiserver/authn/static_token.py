@@ -58,19 +58,19 @@ def read_token_file(path: Path) -> dict[str, UserInfo]:
     return tokens
 
 
-def _parse(rows: Iterable[list[str]], where: str) -> dict[str, UserInfo]:
+def _parse(rows: Iterable[list[str]], source: str) -> dict[str, UserInfo]:
     tokens: dict[str, UserInfo] = {}
     for number, row in enumerate(rows, 1):
         if not row:
             continue
         if len(row) < 3:
-            raise TokenFileError(f"{where}, row {number}: at least 3 columns are needed (token, user name, user uid)")
+            raise TokenFileError(f"{source}, row {number}: at least 3 columns are needed (token, user name, user uid)")
         token, name, uid, *rest = row
         if not token:
-            _log.warning("%s, row %d has no token and is ignored", where, number)
+            _log.warning("%s, row %d has no token and is ignored", source, number)
             continue
         if token in tokens:
-            _log.warning("%s, row %d: the token stands there twice, the last one counts", where, number)
+            _log.warning("%s, row %d: duplicate token, the last row is used", source, number)
         groups = tuple(rest[0].split(",")) if rest and rest[0] else ()
         tokens[token] = UserInfo(name, groups, uid)
     return tokens

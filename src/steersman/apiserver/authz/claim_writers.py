@@ -42,17 +42,17 @@ class ClaimWriters:
         need = f'resource="resourceclaims/driver", verb="[{" ".join(verbs)}]"'
         for driver in _changed_drivers(status, before):
             refusals = [self._refusal(ctx, verb, "driver", namespace=ctx.namespace, name=driver) for verb in verbs]
-            if all(refusals) and (why := refusals[0]):
-                detail = f"changing status.devices requires {need} permission: {why.message}"
+            if all(refusals) and (refusal := refusals[0]):
+                detail = f"changing status.devices requires {need} permission: {refusal.message}"
                 yield field.forbidden(_STATUS.child("devices"), detail)
 
     def _check_allocation(self, ctx: RequestContext, status: Tree, before: Tree) -> Iterator[FieldError]:
         same = status.get("allocation") == before.get("allocation")
         if same and (status.get("reservedFor") or ()) == (before.get("reservedFor") or ()):
             return
-        if why := self._refusal(ctx, ctx.verb, "binding"):
+        if error := self._refusal(ctx, ctx.verb, "binding"):
             need = f'resource="resourceclaims/binding", verb="{ctx.verb}"'
-            detail = f"changing status.allocation or status.reservedFor requires {need} permission: {why.message}"
+            detail = f"changing status.allocation or status.reservedFor requires {need} permission: {error.message}"
             yield field.forbidden(_STATUS, detail)
 
     def _refusal(

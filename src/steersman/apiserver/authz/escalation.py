@@ -55,8 +55,8 @@ class EscalationGuard:
         if self._is_exempt(user) or self._is_authorized(user, "escalate", kind, namespace=namespace, name=path_name):
             return
         plural = f"{_PLURALS[kind]}.{GROUP}"
-        if why := self._missing_permissions(user, namespace, rules):
-            raise forbidden(plural, name, why)
+        if missing := self._missing_permissions(user, namespace, rules):
+            raise forbidden(plural, name, missing)
         if aggregates and self._missing_permissions(user, namespace, _EVERYTHING):
             raise forbidden(plural, name, "must have cluster-admin privileges to use the aggregationRule")
 
@@ -71,8 +71,8 @@ class EscalationGuard:
         rules = on_loop(self._rbac.role_rules, ref.kind, namespace, ref.name)
         if rules is None:
             raise not_found(f"{ref.kind.lower()}.{GROUP}", ref.name)
-        if why := self._missing_permissions(user, namespace, rules):
-            raise forbidden(f"{kind.lower()}s.{GROUP}", name, why)
+        if missing := self._missing_permissions(user, namespace, rules):
+            raise forbidden(f"{kind.lower()}s.{GROUP}", name, missing)
 
     def _is_exempt(self, user: UserInfo) -> bool:
         return MASTERS_GROUP in user.groups
@@ -89,8 +89,8 @@ class EscalationGuard:
             return ""
         groups = " ".join(quote(group) for group in user.groups)
         rules_text = "\n".join(sorted({str(rule) for rule in compact_rules(missing)}))
-        why = (
+        message = (
             f"user {quote(user.name)} (groups=[{groups}]) is attempting to grant RBAC permissions not currently held:\n"
             f"{rules_text}"
         )
-        return f"{why}; resolution errors: [{held.error}]" if held.error else why
+        return f"{message}; resolution errors: [{held.error}]" if held.error else message

@@ -160,8 +160,8 @@ class Impersonation:
             self._authorize(caller, _attributes(mode.verb, group, "groups", name))
 
     def _check_extra(self, mode: Mode, caller: UserInfo, extra: dict[str, tuple[str, ...]]) -> None:
-        if mode.name and (why := _extra_error(extra)):
-            raise refusal(caller, _attributes(mode.verb, _GROUP, "userextras", ""), why)
+        if mode.name and (reason := _extra_error(extra)):
+            raise refusal(caller, _attributes(mode.verb, _GROUP, "userextras", ""), reason)
         many = max(len(extra), sum(map(len, extra.values()))) >= _MANY
         if mode.name and many and self._allowed(caller, _attributes(mode.verb, _GROUP, "userextras", "*", key="*")):
             return

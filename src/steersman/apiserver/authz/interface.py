@@ -77,15 +77,15 @@ def refusal(user: UserInfo, info: RequestInfo, reason: str = "") -> StatusError:
     if info.is_resource:
         resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
         scope = f"in the namespace {quote(info.namespace)}" if info.namespace else "at the cluster scope"
-        why = (
+        detail = (
             f"User {quote(user.name)} cannot {info.verb} resource {quote(resource)}"
             f" in API group {quote(info.group)} {scope}"
         )
     else:
-        why = f"User {quote(user.name)} cannot {info.verb} path {quote(info.path)}"
+        detail = f"User {quote(user.name)} cannot {info.verb} path {quote(info.path)}"
     if reason:
-        why = f"{why}: {reason}"
+        detail = f"{detail}: {reason}"
     if not info.is_resource:
-        return forbidden("", "", why)
+        return forbidden("", "", detail)
     group_resource = f"{info.resource}.{info.group}" if info.group else info.resource
-    return forbidden(group_resource, info.name, why)
+    return forbidden(group_resource, info.name, detail)

@@ -41,9 +41,9 @@ def plan_status(definition: Tree, others: OtherNames, *, now: str) -> Tree | Non
             message = "the initial names have been accepted"
             set_condition(conditions, "Established", "True", "InitialNamesAccepted", message, now=now)
     if is_protected(definition):
-        approval, why = approval_of(definition)
+        approval, detail = approval_of(definition)
         approved = "True" if approval is Approval.APPROVED else "False"
-        set_condition(conditions, "KubernetesAPIApprovalPolicyConformant", approved, approval.value, why, now=now)
+        set_condition(conditions, "KubernetesAPIApprovalPolicyConformant", approved, approval.value, detail, now=now)
     new_status = status | {"acceptedNames": accepted, "conditions": conditions}
     return None if new_status == definition.get("status") else new_status
 
@@ -78,7 +78,7 @@ def _accept(definition: Tree, others: OtherNames) -> tuple[Tree, tuple[str, str]
     conflict: tuple[str, str] | None = None
     for field in ("plural", "singular", "shortNames", "kind", "listKind"):
         is_taken = others.has_kind if field in ("kind", "listKind") else others.has_resource
-        requested, current = (_names(where.get(field)) for where in (spec_names, accepted))
+        requested, current = (_names(source.get(field)) for source in (spec_names, accepted))
         clashing = [f"{quote(name)} is already in use" for name in requested if name not in current and is_taken(name)]
         if clashing:
             message = clashing[0] if len(clashing) == 1 else f"[{', '.join(clashing)}]"

@@ -284,8 +284,8 @@ class CustomResources:
 
         async def delete_one(entry: Entry, admitted: Callable[[], None]) -> None:
             admitted()
-            there = ctx.changed(namespace=cache.namespace_of(entry))
-            await deletion.delete(storage.objects, there, entry.name, DeleteOptions())
+            object_ctx = ctx.changed(namespace=cache.namespace_of(entry))
+            await deletion.delete(storage.objects, object_ctx, entry.name, DeleteOptions())
 
         await cache.wait_fresh()
         await deletion.delete_each(cache.snapshot(), delete_one)

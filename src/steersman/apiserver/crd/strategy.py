@@ -174,12 +174,12 @@ class CustomResourceStrategy(Strategy):
 
 
 def _finalizer_warnings(name: str) -> Iterator[str]:
-    where = f"metadata.finalizers: {quote(name)}"
+    prefix = f"metadata.finalizers: {quote(name)}"
     for fault in names.check_qualified_name(name):
-        yield f"{where}: {fault}"
+        yield f"{prefix}: {fault}"
     if "/" not in name and name not in _STANDARD_FINALIZERS:
         yield (
-            f"{where}: prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with "
+            f"{prefix}: prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with "
             "other finalizer writers"
         )
 

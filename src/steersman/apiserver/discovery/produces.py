@@ -15,5 +15,5 @@ def require_accepted(request: Request, media_type: str) -> None:
     accept = request.header(b"accept")
     ranges = {part.partition(";")[0].strip() for part in accept.split(",")}
     if accept and not ranges & {"*/*", media_type}:
-        why = f"406: Not Acceptable\n\nAvailable representations: {media_type}"
-        raise failure(406, Reason.NOT_ACCEPTABLE, why, details={})
+        message = f"406: Not Acceptable\n\nAvailable representations: {media_type}"
+        raise failure(406, Reason.NOT_ACCEPTABLE, message, details={})

@@ -128,5 +128,5 @@ def assign(pod: Tree, binding: Tree, now: datetime) -> None:
     set_condition(status, {"type": "PodScheduled", "status": "True"}, time_text(now))
 
 
-def _refused(name: str, why: str) -> StatusError:
-    return conflict("pods/binding", name, why)
+def _refused(name: str, reason: str) -> StatusError:
+    return conflict("pods/binding", name, reason)

@@ -98,8 +98,8 @@ class ObjectDecoder:
         if duplicates or unknown:
             complaints = self._strict_messages(raw, media_type, duplicates, unknown)
             if options.strict:
-                why = f"strict decoding error: {', '.join(complaints)}"
-                raise cannot_be_handled(self._effective_type(meta), self.kind, why)
+                message = f"strict decoding error: {', '.join(complaints)}"
+                raise cannot_be_handled(self._effective_type(meta), self.kind, message)
             if not options.lenient:
                 for complaint in complaints:
                     warn(complaint)
@@ -146,8 +146,8 @@ class ObjectDecoder:
                 return protobuf.decode_body(raw, self._api_version, self.kind), []
             tree = decode_json(raw)
         except DecodeError as error:
-            why = unreadable_json(error) if media_type == JSON else error
-            raise unrecognized(self.kind, why, raw) from None
+            reason = unreadable_json(error) if media_type == JSON else error
+            raise unrecognized(self.kind, reason, raw) from None
         if options.lenient:
             return tree, []
         return tree, duplicate_field_messages(raw, tree) if may_hide_keys(raw, tree) else []
@@ -198,19 +198,19 @@ class ObjectDecoder:
 
     def _check_kind(self, meta: TypeMeta) -> None:
         """Validate kind and apiVersion; absent ones default to those of the path. Raises 400."""
-        why = self._mismatch(meta)
-        if not why:
+        reason = self._mismatch(meta)
+        if not reason:
             return
         effective = self._effective_type(meta)
         if effective.kind == self.kind and effective.api_version in self._kin:
-            raise bad_request(why)
-        raise cannot_be_handled(effective, self.kind, why)
+            raise bad_request(reason)
+        raise cannot_be_handled(effective, self.kind, reason)
 
     def _check_custom(self, tree: Any, raw: bytes, meta: TypeMeta) -> None:
         """Validate kind and apiVersion of a custom object, which are required. Raises 400, and 422 for another kind."""
         if not meta.kind:
-            why = f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'"
-            raise cannot_be_handled(self._effective_type(meta), self.kind, why)
+            reason = f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'"
+            raise cannot_be_handled(self._effective_type(meta), self.kind, reason)
         if meta.api_version != self._api_version:
             raise bad_request(
                 f"the API version in the data ({meta.api_version})"

@@ -153,8 +153,8 @@ def _watch_errors(match: str, token: str, *, initial: bool | None) -> list[Field
     return errors
 
 
-def _forbidden(why: str) -> FieldError:
-    return field.forbidden("resourceVersionMatch", why)
+def _forbidden(detail: str) -> FieldError:
+    return field.forbidden("resourceVersionMatch", detail)
 
 
 def _boolean(query: Mapping[str, str], name: str) -> bool | None:

@@ -105,8 +105,8 @@ def negotiate_status(request: Request) -> Form:
 def _refused(accept: str, *, stream: bool, is_custom: bool) -> StatusError:
     """Return the 406 of a built-in kind, whose routes check the header before the endpoint does."""
     if not is_custom and not _has_route(accept):
-        why = f"406: Not Acceptable\n\nAvailable representations: {', '.join(_OFFERED)}"
-        return failure(406, Reason.NOT_ACCEPTABLE, why, details={})
+        message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(_OFFERED)}"
+        return failure(406, Reason.NOT_ACCEPTABLE, message, details={})
     if stream:
         return not_acceptable(_STREAMED_OF_CUSTOM if is_custom else _STREAMED)
     return not_acceptable(_OFFERED_OF_CUSTOM if is_custom else _OFFERED)

@@ -195,8 +195,8 @@ def _field_manager_errors(manager: str) -> list[FieldError]:
     position = 0
     for char in manager:
         if not char.isprintable():
-            why = f"invalid character U+{ord(char):04X} (at position {position})"
-            errors.append(field.invalid("fieldManager", manager, why))
+            detail = f"invalid character U+{ord(char):04X} (at position {position})"
+            errors.append(field.invalid("fieldManager", manager, detail))
         position += len(char.encode())
     return errors
 

@@ -56,8 +56,10 @@ class PatchWrite(ObjectWrite):
     def match_path(self) -> None:
         metadata = self.new["metadata"]
         if self.old is None and metadata.get("uid"):
-            why = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
-            raise conflict(self.scope.group_resource, self.name, why)
+            reason = (
+                f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
+            )
+            raise conflict(self.scope.group_resource, self.name, reason)
         ensure_object_namespace(metadata, self.ctx.namespace)
         ensure_object_name(metadata, self.name)
 

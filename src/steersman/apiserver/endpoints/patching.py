@@ -145,8 +145,8 @@ class ApplyPatch(Patch):
         config = {} if document.tree is None else document.tree
         if not isinstance(config, dict):
             into = f"Go value of type {_OBJECT}"
-            why = f"json: cannot unmarshal {json_type(config)} into {into}"
-            raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
+            message = f"json: cannot unmarshal {json_type(config)} into {into}"
+            raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {message}")
         tree = apply(
             None if old is None else scope.to_request_version(old),
             config,
@@ -201,6 +201,6 @@ def _unrestorable(text: str) -> str:
     return f"unrecognized type: {target}"
 
 
-def _refused(shown: str, why: str) -> StatusError:
+def _refused(shown: str, detail: str) -> StatusError:
     """422: the outcome is no object of the kind. The cause shows the patched object, or the patch, as text."""
-    return invalid("", "", [invalid_value("patch", shown, why)])
+    return invalid("", "", [invalid_value("patch", shown, detail)])

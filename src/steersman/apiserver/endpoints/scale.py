@@ -139,9 +139,9 @@ class ScaleScope(RequestScope):
                 raise invalid("Scale.autoscaling", metadata.get("name") or "", errors)
         uid, stored_uid = metadata.get("uid"), old["metadata"]["uid"]
         if uid and uid != stored_uid:
-            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {stored_uid}"
+            reason = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {stored_uid}"
             raise conflict(
-                f"{self.served.resource.name}/scale.{self.served.resource.group}".rstrip("."), metadata["name"], why
+                f"{self.served.resource.name}/scale.{self.served.resource.group}".rstrip("."), metadata["name"], reason
             )
         return self._scaled(old, metadata, replicas)
 

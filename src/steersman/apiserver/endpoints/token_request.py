@@ -161,8 +161,8 @@ def _check_names(posted: PostWrite) -> None:
     """Raise 422 if the body names another account than the path."""
     name = posted.new["metadata"].get("name")
     if name and name != posted.object_name:
-        why = field.invalid("metadata.name", name, "must match the service account name if specified")
-        raise invalid(_GROUP_KIND, posted.object_name, [why])
+        error = field.invalid("metadata.name", name, "must match the service account name if specified")
+        raise invalid(_GROUP_KIND, posted.object_name, [error])
 
 
 def _check_uid(posted: PostWrite, account: Tree) -> None:
@@ -191,10 +191,10 @@ def _complete(posted: PostWrite, account: Tree, audiences: tuple[str, ...]) -> N
 
 def _check_life(seconds: int) -> None:
     """Raise 422 for an invalid lifetime."""
-    why = ""
+    detail = ""
     if seconds < _SECONDS_MIN:
-        why = "may not specify a duration less than 10 minutes"
+        detail = "may not specify a duration less than 10 minutes"
     elif seconds > _SECONDS_MAX:
-        why = "may not specify a duration larger than 2^32 seconds"
-    if why:
-        raise invalid(_GROUP_KIND, "", [field.invalid("spec.expirationSeconds", seconds, why)])
+        detail = "may not specify a duration larger than 2^32 seconds"
+    if detail:
+        raise invalid(_GROUP_KIND, "", [field.invalid("spec.expirationSeconds", seconds, detail)])

@@ -49,8 +49,8 @@ async def delete_even_corrupt(scope: RequestScope, request: Request) -> Response
     if revision is None:
         if objects.cache.get(key) is None:
             raise not_found(scope.group_resource, name)
-        why = "is exclusively used to delete corrupt object(s), try again by removing this option"
-        raise invalid(scope.group_resource, name, [field.invalid(_OPTION, True, why)])
+        detail = "is exclusively used to delete corrupt object(s), try again by removing this option"
+        raise invalid(scope.group_resource, name, [field.invalid(_OPTION, True, detail)])
     await objects.delete_corrupt(key, expected=revision)
     resource = scope.served.resource
     details = {"name": name, "group": resource.group, "kind": resource.name}
@@ -68,8 +68,8 @@ async def delete_readable_collection(scope: RequestScope, request: Request) -> R
     """Delete a collection; reject the option, which is for single objects. Raises 422 and the errors of ``delete_collection``."""
     options = await read_delete_options(request)
     if options.ignore_store_read_error:
-        why = "is not allowed with DELETECOLLECTION, try again after removing the option"
-        raise invalid(f"DeleteOptions.{META_GROUP}", "", [field.invalid(_OPTION, True, why)])
+        detail = "is not allowed with DELETECOLLECTION, try again after removing the option"
+        raise invalid(f"DeleteOptions.{META_GROUP}", "", [field.invalid(_OPTION, True, detail)])
     return await delete_collection(scope, request)
 
 

@@ -226,8 +226,8 @@ def _check_include(include: str) -> None:
         raise bad_request(f"Unable to convert to Table as requested: {fault}")
 
 
-def _unfit(shape: Shape, why: str) -> StatusError:
-    return failure(406, Reason.NOT_ACCEPTABLE, f"you requested {shape}, but the requested object {why}")
+def _unfit(shape: Shape, reason: str) -> StatusError:
+    return failure(406, Reason.NOT_ACCEPTABLE, f"you requested {shape}, but the requested object {reason}")
 
 
 def view_of(served: ServedResource, form: Form, *, include: str = "", is_list: bool = False) -> View:

@@ -163,10 +163,10 @@ async def _record_failed_authentication(auditor: Auditor, request: Request) -> N
     if event is None:
         return
     methods = _attempted_methods(request)
-    why = (
+    message = (
         f"Authentication failed, attempted: {methods}" if methods else "Authentication failed, no credentials provided"
     )
-    event.answered(401, {"message": why})
+    event.answered(401, {"message": message})
     await auditor.record(event, RESPONSE_STARTED)
 
 
@@ -199,8 +199,8 @@ def audit(auditor: Auditor) -> Filter:
                 raise
             except Exception as error:
                 _record_request_body(event, request)
-                why = f"APIServer panic'd: {error!r}"
-                event.answered(500, {"status": "Failure", "reason": "InternalError", "message": why})
+                message = f"APIServer panic'd: {error!r}"
+                event.answered(500, {"status": "Failure", "reason": "InternalError", "message": message})
                 await auditor.record(event, PANIC)
                 raise
             await _record_response(auditor, event, request, response)

@@ -25,8 +25,8 @@ def errors() -> Filter:
                 return render_status(request, error)
             except Exception:  # noqa: BLE001 — this is the place where all of them end
                 _log.exception("%s %s failed, audit id %s", request.method, request.path, request.audit_id)
-                why = f"the request failed in the server, its log tells more under audit id {request.audit_id}"
-                return render_status(request, internal_error(why))
+                message = f"the request failed in the server, its log tells more under audit id {request.audit_id}"
+                return render_status(request, internal_error(message))
 
         return filtered
 

@@ -73,7 +73,7 @@ class FlowControlMetrics:
         yield counter(
             _PREFIX + "rejected_requests_total",
             "Requests that were refused.",
-            [((*labels, ("reason", why)), n) for labels, counts in flows for why, n in counts.rejected.items()],
+            [((*labels, ("reason", reason)), n) for labels, counts in flows for reason, n in counts.rejected.items()],
         )
         yield from self._histograms(flows)
 

@@ -66,5 +66,5 @@ def _tree(token: str) -> dict[str, object]:
     return tree
 
 
-def _invalid(why: str) -> StatusError:
-    return bad_request(f"invalid continue token: continue key is not valid: {why}")
+def _invalid(reason: str) -> StatusError:
+    return bad_request(f"invalid continue token: continue key is not valid: {reason}")

@@ -329,9 +329,9 @@ def _check_first(group_resource: str, metadata: Tree, name: str, options: Delete
         ("resourceVersion", "ResourceVersion", options.precondition_resource_version),
     ):
         if precondition is not None and precondition != metadata.get(field):
-            why = f"Precondition failed: {text} in precondition: {precondition}, {text} in object meta: {metadata.get(field)}"
-            raise conflict(group_resource, name, why)
+            reason = f"Precondition failed: {text} in precondition: {precondition}, {text} in object meta: {metadata.get(field)}"
+            raise conflict(group_resource, name, reason)
 
 
-def _unmet(objects: ObjectStore, name: str, why: str) -> StatusError:
-    return conflict(objects.group_kind, name, why)
+def _unmet(objects: ObjectStore, name: str, reason: str) -> StatusError:
+    return conflict(objects.group_kind, name, reason)

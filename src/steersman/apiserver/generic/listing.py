@@ -220,5 +220,5 @@ def parse_version(text: str) -> int:
     return number
 
 
-def _bad_version(text: str, why: str) -> FieldError:
-    return field.invalid("resourceVersion", text, f"strconv.ParseUint: parsing {quote(text)}: {why}")
+def _bad_version(text: str, reason: str) -> FieldError:
+    return field.invalid("resourceVersion", text, f"strconv.ParseUint: parsing {quote(text)}: {reason}")

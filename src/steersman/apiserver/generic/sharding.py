@@ -72,5 +72,5 @@ def fnv1a(text: str) -> int:
     return value
 
 
-def _invalid(text: str, why: str) -> Exception:
-    return bad_request(f"invalid shardSelector {quote(text)}: {why}")
+def _invalid(text: str, reason: str) -> Exception:
+    return bad_request(f"invalid shardSelector {quote(text)}: {reason}")

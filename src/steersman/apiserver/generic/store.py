@@ -184,10 +184,10 @@ class ObjectStore:
         based_on = resource_version_of(metadata)
         if not based_on:
             if not self.strategy.allow_unconditional_update:
-                why = FieldError(
+                error = FieldError(
                     ErrorType.INVALID, "metadata.resourceVersion", value=0, detail="must be specified for an update"
                 )
-                raise invalid(ctx.group_resource, name, [why])
+                raise invalid(ctx.group_resource, name, [error])
         elif based_on != revision:
             raise conflict(ctx.group_resource, name)
         metadata["resourceVersion"] = str(revision)

@@ -246,8 +246,8 @@ class WatchCache:
             self._note_corrupt(key, revision, str(error))
             return None
 
-    def _note_corrupt(self, key: str, revision: int, why: str) -> None:
-        _log.error("the stored data of %s cannot be read: %s", key, why)
+    def _note_corrupt(self, key: str, revision: int, reason: str) -> None:
+        _log.error("the stored data of %s cannot be read: %s", key, reason)
         self._corrupt[key] = revision
         self.decode_errors += 1
 

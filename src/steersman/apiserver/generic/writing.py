@@ -120,10 +120,12 @@ def dedupe_owner_references(metadata: Tree, warn: Callable[[str], None], *, afte
     if not dropped:
         return
     metadata["ownerReferences"] = list(distinct.values())
-    when, fix = (" after mutating admission happens", "") if after_admission else ("", "please fix your requests; ")
+    suffix, advice = (
+        (" after mutating admission happens", "") if after_admission else ("", "please fix your requests; ")
+    )
     warn(
-        f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and"
-        f" may reject such requests as early as 1.24; {fix}duplicate UID(s) observed: {', '.join(dropped)}"
+        f".metadata.ownerReferences contains duplicate entries{suffix}; API server dedups owner references in 1.20+, and"
+        f" may reject such requests as early as 1.24; {advice}duplicate UID(s) observed: {', '.join(dropped)}"
     )
 
 

@@ -221,11 +221,11 @@ class _Names:
         options = _CONNECT_OPTIONS_KIND.get((self.resource.name, name), self.resource.kind)
         gvk = (self.resource.group, self.resource.version, options)
         paths = [(path, "")] + ([(path + "/{path}", "WithPath")] if name == "proxy" else [])
-        for where, suffix in paths:
+        for url_path, suffix in paths:
             for method in _CONNECT_METHODS[name]:
                 verb = method.capitalize()
                 yield self._operation(
-                    method, where, f"connect{self.prefix}{verb}{kind}{suffix}", "connect",
+                    method, url_path, f"connect{self.prefix}{verb}{kind}{suffix}", "connect",
                     query=_CONNECT_PARAMETERS[name], answer="string", gvk=gvk,
                 )  # fmt: skip
 

@@ -248,8 +248,8 @@ class Connections:
             way, Outgoing(method="CONNECT", target=target), as_kubelets_client=way.is_kubelet
         )
         if answer.code != 200:
-            why = (await answer.text(_REASON_BYTES_MAX)).decode(errors="replace")
-            raise DialError(f"dial tcp {target}: {why}")
+            reason = (await answer.text(_REASON_BYTES_MAX)).decode(errors="replace")
+            raise DialError(f"dial tcp {target}: {reason}")
         if tls is not None:
             try:
                 await answer.writer.start_tls(tls, server_hostname=server_hostname)

@@ -59,14 +59,16 @@ def build_chain(
     """Return the handler of all requests: the filters, outermost first, then ``aggregator``, ``resources`` or
     ``routes``.
     """
-    around, inside = ((), ()) if options.auditor is None else _audit_filters(options.auditor)
+    outside_authentication, inside_authentication = (
+        ((), ()) if options.auditor is None else _audit_filters(options.auditor)
+    )
     filters: list[Filter] = [
         errors(),
         request_info(),
         request_deadline(longest_seconds=options.request_timeout_seconds),
-        *around,
+        *outside_authentication,
         authentication(options.authenticator, options.access_metrics),
-        *inside,
+        *inside_authentication,
         count_requests(options.metrics),
         impersonation(options.authorizer),
         *options.extra,

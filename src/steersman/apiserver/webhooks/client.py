@@ -174,7 +174,7 @@ class WebhookClient:
                 address = await self._resolver.resolve(*target.service, target.port)
             except StatusError as unresolved:
                 raise ExchangeError(unresolved.status.get("message") or str(unresolved)) from None
-        where = f"[{address.host}]:{address.port}" if ":" in address.host else f"{address.host}:{address.port}"
+        host_port = f"[{address.host}]:{address.port}" if ":" in address.host else f"{address.host}:{address.port}"
         loop = asyncio.get_running_loop()
         try:
             async with Timeout(_DIAL_SECONDS, clock=self._clock):
@@ -186,7 +186,7 @@ class WebhookClient:
                     server_hostname=target.host,
                 )
         except TimeoutError:
-            raise ExchangeError(f"dial tcp {where}: i/o timeout") from None
+            raise ExchangeError(f"dial tcp {host_port}: i/o timeout") from None
         except ssl.SSLError as refused:
             raise ExchangeError(tls_error_text(refused)) from None
         except (socket.gaierror, UnicodeError):
@@ -194,7 +194,7 @@ class WebhookClient:
         except ConnectionResetError:
             raise ExchangeError("EOF") from None
         except OSError as error:
-            raise ExchangeError(f"dial tcp {where}: connect: {_reason(error)}") from None
+            raise ExchangeError(f"dial tcp {host_port}: connect: {_reason(error)}") from None
         connection = cast("Connection", protocol)
         try:
             verify_host(connection.peer_certificate(), target.host)

@@ -66,8 +66,8 @@ class CronJobController(ManagedController):
         try:
             at = plan.next_time(cron, now=now)
         except ScheduleError:
-            why = f"unparseable schedule for cronjob: {plan.spec_of(cron).schedule}"
-            self.events.event(cron, "Warning", "UnParseableCronJobSchedule", why)
+            message = f"unparseable schedule for cronjob: {plan.spec_of(cron).schedule}"
+            self.events.event(cron, "Warning", "UnParseableCronJobSchedule", message)
         else:
             self.enqueue_after(cron, SLEEP_SECONDS_MIN if at is None else (at - now).total_seconds())
 

@@ -70,13 +70,15 @@ def ended_as(job: Job) -> str:
 
 def superfluous(cron: CronJob, jobs: Iterable[Job]) -> list[Job]:
     """Return finished Jobs beyond the history limits, by start time."""
-    ended = sorted(((how, job) for job in jobs if (how := ended_as(job))), key=lambda entry: _began(entry[1]))
+    ended = sorted(
+        ((condition, job) for job in jobs if (condition := ended_as(job))), key=lambda entry: _began(entry[1])
+    )
     surplus: list[Job] = []
     for type_, limit in (
         ("Complete", spec_of(cron).successfulJobsHistoryLimit),
         ("Failed", spec_of(cron).failedJobsHistoryLimit),
     ):
-        alike = [job for how, job in ended if how == type_]
+        alike = [job for condition, job in ended if condition == type_]
         if limit is not None:
             surplus += alike[: max(0, len(alike) - limit)]
     return surplus
@@ -120,15 +122,15 @@ def take_in(status: CronJobStatus, jobs: Sequence[Job]) -> tuple[CronJobStatus, 
     events: list[Event] = []
     active = {reference.uid for reference in status.active or ()}
     for job in jobs:
-        how = ended_as(job)
-        if how and uid_of(job) in active:
+        condition = ended_as(job)
+        if condition and uid_of(job) in active:
             status = without(status, [uid_of(job)])
-            message = f"Saw completed job: {name_of(job)}, condition: {how}"
+            message = f"Saw completed job: {name_of(job)}, condition: {condition}"
             events.append(Event("Normal", "SawCompletedJob", message))
-        elif not how and uid_of(job) not in active:
+        elif not condition and uid_of(job) not in active:
             message = f"Saw a job that the controller did not create or forgot: {name_of(job)}"
             events.append(Event("Warning", "UnexpectedJob", message))
-        if how == "Complete":
+        if condition == "Complete":
             status = _with_success(status, job)
     return status, events
 
@@ -178,8 +180,8 @@ def plan_start(cron: CronJob, status: CronJobStatus, *, now: datetime) -> Start:
     try:
         zone = load_zone(spec_of(cron).timeZone or "UTC")
     except ScheduleError as error:
-        why = f"invalid timeZone: {quote(spec_of(cron).timeZone or '')}: {error}"
-        return Start(events=(Event("Warning", "UnknownTimeZone", why),))
+        message = f"invalid timeZone: {quote(spec_of(cron).timeZone or '')}: {error}"
+        return Start(events=(Event("Warning", "UnknownTimeZone", message),))
     if spec_of(cron).suspend:
         return Start()
     events = _timezone_events(cron)
@@ -187,14 +189,14 @@ def plan_start(cron: CronJob, status: CronJobStatus, *, now: datetime) -> Start:
         schedule = _schedule(cron, zone)
         due = find_due(schedule, since=_earliest(cron, status, now), now=now)
     except NoOccurrence as error:
-        why = f"invalid schedule: {spec_of(cron).schedule} : {error}"
-        return Start(events=(*events, Event("Warning", "InvalidSchedule", why)))
+        message = f"invalid schedule: {spec_of(cron).schedule} : {error}"
+        return Start(events=(*events, Event("Warning", "InvalidSchedule", message)))
     except ScheduleError as error:
-        why = f"unparseable schedule: {quote(spec_of(cron).schedule)} : {error}"
-        return Start(events=(*events, Event("Warning", "UnparseableSchedule", why)))
+        message = f"unparseable schedule: {quote(spec_of(cron).schedule)} : {error}"
+        return Start(events=(*events, Event("Warning", "UnparseableSchedule", message)))
     if due.too_many:
-        why = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
-        events = (*events, Event("Warning", "TooManyMissedTimes", why))
+        message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+        events = (*events, Event("Warning", "TooManyMissedTimes", message))
     wake = schedule.next(now)
     if due.at is None or _is_done(cron, status, due.at):
         return Start(events=events, wake=wake)
@@ -209,11 +211,11 @@ def _timezone_events(cron: CronJob) -> tuple[Event, ...]:
     schedule = spec_of(cron).schedule
     if "TZ" not in schedule:
         return ()
-    why = (
+    message = (
         f"CRON_TZ or TZ used in schedule {quote(schedule)} is not officially supported, see "
         "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
     )
-    return (Event("Warning", "UnsupportedSchedule", why),)
+    return (Event("Warning", "UnsupportedSchedule", message),)
 
 
 def _schedule(cron: CronJob, zone: tzinfo) -> Schedule:
@@ -246,11 +248,11 @@ def _is_done(cron: CronJob, status: CronJobStatus, at: datetime) -> bool:
 def _refusal(cron: CronJob, status: CronJobStatus, at: datetime, now: datetime) -> Event | None:
     deadline = spec_of(cron).startingDeadlineSeconds
     if deadline is not None and at + timedelta(seconds=deadline) < now:
-        when = at.astimezone(UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
-        return Event("Warning", "MissSchedule", f"Missed scheduled time to start a job: {when}")
+        scheduled = at.astimezone(UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
+        return Event("Warning", "MissSchedule", f"Missed scheduled time to start a job: {scheduled}")
     if spec_of(cron).concurrencyPolicy == "Forbid" and status.active:
-        why = "Not starting job because prior execution is running and concurrency policy is Forbid"
-        return Event("Normal", "JobAlreadyActive", why)
+        message = "Not starting job because prior execution is running and concurrency policy is Forbid"
+        return Event("Normal", "JobAlreadyActive", message)
     return None
 
 

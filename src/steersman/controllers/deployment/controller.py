@@ -183,8 +183,8 @@ class DeploymentController(ManagedController):
         self.log.info("found a hash collision for %s: %s", name_of(deployment), new_status.collisionCount)
         await self.client.update_status(replaced(deployment, status=new_status))
 
-    async def _record_create_failure(self, deployment: Deployment, why: str) -> None:
-        message = f"Failed to create new replica set {why}"
+    async def _record_create_failure(self, deployment: Deployment, detail: str) -> None:
+        message = f"Failed to create new replica set {detail}"
         self.events.event(deployment, "Warning", status.SET_NOT_CREATED, message)
         if status.deadline_seconds(deployment) is None:
             return

@@ -177,7 +177,7 @@ def updated_pdb_status(
     )
 
 
-def fail_safe_status(budget: PodDisruptionBudget, why: str, *, now: datetime) -> PodDisruptionBudgetStatus:
+def fail_safe_status(budget: PodDisruptionBudget, message: str, *, now: datetime) -> PodDisruptionBudgetStatus:
     """Return the status after an error, which allows no disruption."""
     old = budget.status or PodDisruptionBudgetStatus(
         currentHealthy=0, desiredHealthy=0, disruptionsAllowed=0, expectedPods=0
@@ -186,7 +186,7 @@ def fail_safe_status(budget: PodDisruptionBudget, why: str, *, now: datetime) ->
         type=_ALLOWED,
         status="False",
         reason="SyncFailed",
-        message=why,
+        message=message,
         observedGeneration=old.observedGeneration,
         lastTransitionTime=now,
     )

@@ -34,8 +34,8 @@ class Changes:
 def identity_of(endpoint: Endpoint) -> Identity:
     """Return the identity of an endpoint, which other changes do not affect."""
     target = endpoint.targetRef
-    whom = (target.namespace, target.name) if target is not None else ()
-    return (tuple(sorted(endpoint.addresses)), endpoint.hostname or "", whom)
+    target_key = (target.namespace, target.name) if target is not None else ()
+    return (tuple(sorted(endpoint.addresses)), endpoint.hostname or "", target_key)
 
 
 def ports_key(ports: Iterable[EndpointPort] | None) -> tuple[object, ...]:

@@ -33,8 +33,8 @@ class Identity(NamedTuple):
 
     def __str__(self) -> str:
         """Format as in events."""
-        where = f"namespace: {self.namespace}, name: {self.name}, uid: {self.uid}"
-        return f"[{self.api_version}/{self.kind}, {where}]"
+        name = f"namespace: {self.namespace}, name: {self.name}, uid: {self.uid}"
+        return f"[{self.api_version}/{self.kind}, {name}]"
 
 
 @dataclass(frozen=True, slots=True)

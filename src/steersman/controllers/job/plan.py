@@ -50,9 +50,9 @@ def judge(seen: Observed, start: datetime | None, *, now: datetime) -> JobCondit
         return find_condition(conditions, facts.SUCCESS_CRITERIA_MET)
     if is_condition_true(conditions, facts.FAILURE_TARGET):
         return find_condition(conditions, facts.FAILURE_TARGET)
-    why = _fails_by_policy(seen) or _fails_by_limits(seen, start, now) or _fails_by_indexes(seen)
-    if why:
-        return condition(facts.FAILURE_TARGET, *why, now=now)
+    failure = _fails_by_policy(seen) or _fails_by_limits(seen, start, now) or _fails_by_indexes(seen)
+    if failure:
+        return condition(facts.FAILURE_TARGET, *failure, now=now)
     if facts.is_indexed(seen.job):
         spec = facts.spec_of(seen.job)
         message = met_success_policy(spec.successPolicy, seen.succeeded_indexes, spec.completions or 0)

@@ -143,7 +143,7 @@ def conditions(progress: Progress) -> list[NamespaceCondition]:
     """Return the conditions of a pass."""
     conditions: list[NamespaceCondition] = []
     if progress.discovery_failed:
-        listed = ", ".join(f"{version}: {why}" for version, why in sorted(progress.discovery_failed.items()))
+        listed = ", ".join(f"{version}: {error}" for version, error in sorted(progress.discovery_failed.items()))
         count = len(progress.discovery_failed)
         conditions.append(
             _condition(

@@ -175,10 +175,12 @@ def _plan_named(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -
     if volume is None or volume.spec is None:
         return Wait()
     if volume.spec.claimRef is None:
-        why = misfit(volume, claim)
-        if not why:
+        mismatch = misfit(volume, claim)
+        if not mismatch:
             return Bind(volume)
-        return Wait(Event("Warning", "VolumeMismatch", f'Cannot bind to requested volume "{name_of(volume)}": {why}'))
+        return Wait(
+            Event("Warning", "VolumeMismatch", f'Cannot bind to requested volume "{name_of(volume)}": {mismatch}')
+        )
     if is_reserved_for(volume, claim):
         return Bind(volume)
     message = f'volume "{name_of(volume)}" already bound to a different claim'
@@ -279,11 +281,11 @@ def _delete(volume: PersistentVolume) -> tuple[Reclaim, Event | None]:
     if host_path is None:
         # Upstream has three plugins here, of which that of NFS recycles only (``ProbeProvisionableRecyclableVolumePlugins``).
         missing = "no deletable volume plugin" if volume.spec and volume.spec.nfs else "no volume plugin"
-        why = f'error getting deleter volume plugin for volume "{name_of(volume)}": {missing} matched'
-        return "fail", Event("Warning", "VolumeFailedDelete", why)
+        message = f'error getting deleter volume plugin for volume "{name_of(volume)}": {missing} matched'
+        return "fail", Event("Warning", "VolumeFailedDelete", message)
     if not (host_path.path.startswith("/tmp/") and len(host_path.path) > len("/tmp/")):  # noqa: S108 — of a host
-        why = f"host_path deleter only supports /tmp/.+ but received provided {host_path.path}"
-        return "fail", Event("Warning", "VolumeFailedDelete", why)
+        message = f"host_path deleter only supports /tmp/.+ but received provided {host_path.path}"
+        return "fail", Event("Warning", "VolumeFailedDelete", message)
     return "delete", None
 
 

@@ -135,14 +135,20 @@ class Measuring:
             measured = await self.api.resource(name, self.target.namespace, self.target.selector, container=container)
         except MetricError as error:
             raise MetricError(f"unable to get metrics for resource {name}: {error}") from error
-        here, pods = self.target, self.target.pods
+        scale_target, pods = self.target, self.target.pods
         if target.averageValue is not None:
             target_milli = _milli(target.averageValue)
             return by_average(
-                here.spec_replicas, target_milli, pods, measured, name, tolerance=self.tolerance, timing=self.timing
+                scale_target.spec_replicas,
+                target_milli,
+                pods,
+                measured,
+                name,
+                tolerance=self.tolerance,
+                timing=self.timing,
             )
         return by_utilization(
-            here.spec_replicas,
+            scale_target.spec_replicas,
             target.averageUtilization or 0,
             pods,
             measured,
@@ -214,8 +220,10 @@ class Measuring:
             raise MetricError(
                 f"invalid {kind} metric source: neither a value target nor an average value target was set"
             )
-        here = self.target
-        outcome = by_value(here.spec_replicas, usage, _milli(target.value), here.pods, tolerance=self.tolerance)
+        scale_target = self.target
+        outcome = by_value(
+            scale_target.spec_replicas, usage, _milli(target.value), scale_target.pods, tolerance=self.tolerance
+        )
         return outcome, MetricValueStatus(value=_text(outcome.milli))
 
 

@@ -90,8 +90,8 @@ class StatefulSetController(ManagedController):
         namespace = namespace_of(obj)
         owner = controller_of(obj)
         if owner is not None:
-            there = owner.kind == "StatefulSet" and self.sets.lister.get(owner.name, namespace=namespace)
-            return (f"{namespace}/{owner.name}",) if there and uid_of(there) == owner.uid else ()
+            stateful_set = owner.kind == "StatefulSet" and self.sets.lister.get(owner.name, namespace=namespace)
+            return (f"{namespace}/{owner.name}",) if stateful_set and uid_of(stateful_set) == owner.uid else ()
         return [
             f"{namespace}/{name_of(sts)}"
             for sts in self.sets.lister.list(namespace=namespace)
@@ -204,7 +204,7 @@ class StatefulSetController(ManagedController):
     # Writing
 
     async def _make_claim(self, key: str, sts: StatefulSet, claim: PersistentVolumeClaim, pod: Pod) -> None:
-        which = f"Create Claim {name_of(claim)}"
+        action = f"Create Claim {name_of(claim)}"
         try:
             created = await self.client.create(claim)
         except AlreadyExists:
@@ -212,11 +212,11 @@ class StatefulSetController(ManagedController):
         except Exception as error:
             if is_namespace_terminating(error):
                 raise
-            message = f"{which} for Pod {name_of(pod)} in StatefulSet {name_of(sts)} failed error: {error}"
+            message = f"{action} for Pod {name_of(pod)} in StatefulSet {name_of(sts)} failed error: {error}"
             self.events.event(sts, "Warning", "FailedCreate", message)
             raise
         self.own_writes.note(key, self.claims, created)
-        message = f"{which} Pod {name_of(pod)} in StatefulSet {name_of(sts)} success"
+        message = f"{action} Pod {name_of(pod)} in StatefulSet {name_of(sts)} success"
         self.events.event(sts, "Normal", "SuccessfulCreate", message)
 
     async def _change_claim(self, key: str, sts: StatefulSet, claim: PersistentVolumeClaim, pod: Pod) -> None:

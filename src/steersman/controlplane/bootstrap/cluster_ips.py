@@ -110,13 +110,13 @@ def _address_fault(service: Tree, text: str, ip: IPAddress | None, objects: Allo
     if ip is None:
         note = f"Cluster IP {text} is not a valid IP; please recreate Service"
         return _about_service(service, Fault.INVALID, "ClusterIPNotValid", note, action="ClusterIPValidation")
-    where = f"[{family_of(ip)}]: {ip}"
+    family_and_ip = f"[{family_of(ip)}]: {ip}"
     if not any(ip in network for network in objects.ranges):
-        note = f"Cluster IP {where} is not within any configured Service CIDR; please recreate service"
+        note = f"Cluster IP {family_and_ip} is not within any configured Service CIDR; please recreate service"
         return _about_service(service, Fault.OUT_OF_RANGE, "ClusterIPOutOfRange", note)
     address = objects.address(str(ip))
     if address is None:
-        note = f"Cluster IP {where} is not allocated; repairing"
+        note = f"Cluster IP {family_and_ip} is not allocated; repairing"
         return _about_service(service, Fault.REPAIR, "ClusterIPNotAllocated", note)
     metadata, reference = service["metadata"], _parent_of(address)
     parent = parent_key(address)
@@ -127,7 +127,7 @@ def _address_fault(service: Tree, text: str, ip: IPAddress | None, objects: Allo
         note = f"Cluster IP [{family_of(ip)}]:{ip} was assigned to multiple services; please recreate service"
         return _about_service(service, Fault.DUPLICATE, "ClusterIPAlreadyAllocated", note)
     name = f"{metadata['namespace']}/{metadata['name']}"
-    note = f"the ClusterIP {where} for Service {name} has a wrong reference; repairing"
+    note = f"the ClusterIP {family_and_ip} for Service {name} has a wrong reference; repairing"
     return _about_service(service, Fault.REPAIR, "ClusterIPNotAllocated", note)
 
 

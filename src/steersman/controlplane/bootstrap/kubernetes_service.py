@@ -48,7 +48,7 @@ class Correction(msgspec.Struct, frozen=True):
     """A write of the Service, and the reason for it."""
 
     tree: dict[str, Any]
-    why: str
+    reason: str
     #: True to delete the stored Service first: its address cannot be changed.
     replaces: bool = False
 

@@ -34,7 +34,7 @@ async def correct_service(
     if service is not None:
         # A start with other options is no reason to warn.
         _log.log(
-            logging.INFO if at_start else logging.WARNING, "the Service kubernetes is corrected: %s", correction.why
+            logging.INFO if at_start else logging.WARNING, "the Service kubernetes is corrected: %s", correction.reason
         )
     if service is not None and not correction.replaces:
         await client.update(correction.tree)

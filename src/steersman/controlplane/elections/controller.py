@@ -159,7 +159,7 @@ class ElectionController(Controller):
             self._reported.pop(key, None)
             self._departures.pop(key, None)
             return
-        report = (decision.reason, decision.why)
+        report = (decision.reason, decision.message)
         has_changed = self._reported.get(key) != report or decision.write is not None
         self._reported[key] = report
         if not has_changed or decision.reason in _SILENT_REASONS:
@@ -171,8 +171,8 @@ class ElectionController(Controller):
             "metadata": {"namespace": namespace, "name": name},
         }
         kind = "Warning" if decision.reason in WARNINGS else "Normal"
-        self.recorder.event(lease, kind, decision.reason, decision.why)
-        self.log.info("%s: %s: %s", key, decision.reason, decision.why)
+        self.recorder.event(lease, kind, decision.reason, decision.message)
+        self.log.info("%s: %s: %s", key, decision.reason, decision.message)
 
     def _is_contested(self, change: Change[Tree]) -> bool:
         """Report whether the Lease has candidates; most Leases are heartbeats."""

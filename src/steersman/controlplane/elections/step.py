@@ -82,7 +82,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
     reason: Reason
     #: Message of the event.
-    why: str
+    message: str
     #: Write to the Lease.
     write: Write | None = None
     #: Candidates to ping, concurrently.
@@ -97,7 +97,7 @@ def decide(
     """Return the next step for a Lease and its candidates. ``departed``: see ``departures``."""
     roll = call_roll(candidates, lease, now=now, departed=departed)
     if not roll.everyone:
-        return Decision(reason=Reason.NO_CANDIDATES, why="no valid candidate")
+        return Decision(reason=Reason.NO_CANDIDATES, message="no valid candidate")
     if lease is not None and lease.holder and lease.expires > now:
         return _ping_before_expiry(_decide_held(lease, roll, now), lease, roll, now)
     return _decide_free(lease, roll, now, departed)
@@ -113,19 +113,19 @@ def _decide_held(lease: Lease, roll: Roll, now: datetime) -> Decision:
     if not roll.present:
         return _clear_preferred(lease, "no candidate answers") or Decision(
             reason=Reason.HOLDER_IS_BEST,
-            why=f"{lease.holder} holds it, and no candidate answers",
+            message=f"{lease.holder} holds it, and no candidate answers",
             next_check=next_change,
         )
     outcome = choose(roll.present, holder=lease.holder)
     if isinstance(outcome, StrategyConflict):
         return _conflict(outcome, refresh, next_change)
     if isinstance(outcome, ThirdPartyStrategy):
-        why = f"{outcome.strategy} is not ours to follow"
-        return Decision(reason=Reason.FOREIGN_STRATEGY, why=why, ask=refresh, next_check=next_change)
+        message = f"{outcome.strategy} is not ours to follow"
+        return Decision(reason=Reason.FOREIGN_STRATEGY, message=message, ask=refresh, next_check=next_change)
     if outcome.name == lease.holder:
         return _clear_preferred(lease, f"{lease.holder} is the best that answers") or Decision(
             reason=Reason.HOLDER_IS_BEST,
-            why=f"{lease.holder} holds it and is the best",
+            message=f"{lease.holder} holds it and is the best",
             ask=refresh,
             next_check=next_change,
         )
@@ -135,7 +135,7 @@ def _decide_held(lease: Lease, roll: Roll, now: datetime) -> Decision:
         return _await_acknowledgements(roll, now, f"{outcome.name} may be better than {lease.holder}")
     return Decision(
         reason=Reason.PREFERRED,
-        why=f"{outcome.name} is better than {lease.holder}, who holds it",
+        message=f"{outcome.name} is better than {lease.holder}, who holds it",
         write=Prefer(outcome.name, outcome.strategy),
         next_check=next_change,
     )
@@ -158,18 +158,20 @@ def _await_hand_over(lease: Lease, roll: Roll, now: datetime, next_change: datet
     overdue = preferred in roll.stale and due <= now
     return Decision(
         reason=Reason.HAND_OVER_PENDING,
-        why=f"{lease.holder} has been asked to leave it to {lease.preferred}",
+        message=f"{lease.holder} has been asked to leave it to {lease.preferred}",
         ask=tuple({*_names(roll.to_refresh(now)), *([preferred.name] if overdue else ())}),
         next_check=_earliest(now, next_change, due),
     )
 
 
-def _clear_preferred(lease: Lease, why: str) -> Decision | None:
+def _clear_preferred(lease: Lease, detail: str) -> Decision | None:
     """Clear a preferred holder; None if there is none."""
     if not lease.preferred:
         return None
-    why = f"{lease.preferred} is not preferred any more: {why}"
-    return Decision(reason=Reason.NOT_PREFERRED, why=why, write=Prefer("", lease.strategy), next_check=lease.expires)
+    message = f"{lease.preferred} is not preferred any more: {detail}"
+    return Decision(
+        reason=Reason.NOT_PREFERRED, message=message, write=Prefer("", lease.strategy), next_check=lease.expires
+    )
 
 
 # -- the Lease is released or expired ----------------------------------------------------------------------------------
@@ -196,19 +198,21 @@ def _settle(lease: Lease | None, outcome: Outcome, roll: Roll, now: datetime) ->
     if lease is None:
         holder = outcome.name if isinstance(outcome, Winner) else ""
         reason = Reason.ELECTED if holder else Reason.STRATEGY_PUBLISHED
-        why = f"there is no Lease; {holder} is the best" if holder else f"{outcome.strategy} is not ours to follow"
-        return Decision(reason=reason, why=why, write=Create(holder, outcome.strategy), ask=ask, next_check=soon)
+        message = f"there is no Lease; {holder} is the best" if holder else f"{outcome.strategy} is not ours to follow"
+        return Decision(
+            reason=reason, message=message, write=Create(holder, outcome.strategy), ask=ask, next_check=soon
+        )
     if isinstance(outcome, ThirdPartyStrategy) or (outcome.name == lease.holder and not lease.preferred):
         return _keep_holder(lease, outcome, roll, now)
     if outcome.name == lease.holder:
         # A holder that yielded does not acquire the Lease by itself.
-        why = f"{lease.preferred} did not come; {lease.holder} is the best that answers"
+        message = f"{lease.preferred} did not come; {lease.holder} is the best that answers"
         write = Assign(outcome.name, outcome.strategy)
-        return Decision(reason=Reason.ELECTED, why=why, write=write, ask=ask, next_check=soon)
+        return Decision(reason=Reason.ELECTED, message=message, write=write, ask=ask, next_check=soon)
     state = f"{lease.holder} did not renew it" if lease.holder else "it has no holder"
     return Decision(
         reason=Reason.ELECTED,
-        why=f"{state}; {outcome.name} is the best",
+        message=f"{state}; {outcome.name} is the best",
         write=Assign(outcome.name, outcome.strategy),
         ask=ask,
         next_check=soon,
@@ -222,14 +226,18 @@ def _keep_holder(lease: Lease, outcome: Winner | ThirdPartyStrategy, roll: Roll,
     """
     refresh, next_change = _names(roll.to_refresh(now)), roll.next_change(now)
     if lease.strategy != outcome.strategy:
-        why = f"{outcome.strategy} rules"
+        message = f"{outcome.strategy} rules"
         write = Publish(outcome.strategy)
-        return Decision(reason=Reason.STRATEGY_PUBLISHED, why=why, write=write, ask=refresh, next_check=next_change)
+        return Decision(
+            reason=Reason.STRATEGY_PUBLISHED, message=message, write=write, ask=refresh, next_check=next_change
+        )
     if isinstance(outcome, ThirdPartyStrategy):
-        why = f"{outcome.strategy} is not ours to follow"
-        return Decision(reason=Reason.FOREIGN_STRATEGY, why=why, ask=refresh, next_check=next_change)
-    why = f"{lease.holder} is the best and alive, but does not renew it"
-    return Decision(reason=Reason.HOLDER_LATE, why=why, next_check=_earliest(now, now + ACK_TIMEOUT, next_change))
+        message = f"{outcome.strategy} is not ours to follow"
+        return Decision(reason=Reason.FOREIGN_STRATEGY, message=message, ask=refresh, next_check=next_change)
+    message = f"{lease.holder} is the best and alive, but does not renew it"
+    return Decision(
+        reason=Reason.HOLDER_LATE, message=message, next_check=_earliest(now, now + ACK_TIMEOUT, next_change)
+    )
 
 
 def _decide_without_fresh(roll: Roll, now: datetime) -> Decision:
@@ -238,7 +246,7 @@ def _decide_without_fresh(roll: Roll, now: datetime) -> Decision:
     due = roll.due()
     return Decision(
         reason=Reason.NO_AVAILABLE_CANDIDATES,
-        why=f"none of {len(roll.silent)} candidates answers",
+        message=f"none of {len(roll.silent)} candidates answers",
         ask=tuple(name for name, moment in due.items() if moment <= now),
         next_check=_earliest(now, *due.values()),
     )
@@ -247,12 +255,12 @@ def _decide_without_fresh(roll: Roll, now: datetime) -> Decision:
 # -- common parts ------------------------------------------------------------------------------------------------------
 
 
-def _await_acknowledgements(roll: Roll, now: datetime, why: str) -> Decision:
+def _await_acknowledgements(roll: Roll, now: datetime, message: str) -> Decision:
     """Ping stale candidates, and wait for the others."""
     reason = Reason.ASKING if roll.stale else Reason.WAITING
     return Decision(
         reason=reason,
-        why=why,
+        message=message,
         ask=_names(roll.stale),
         next_check=_earliest(now, now + ACK_TIMEOUT, roll.next_change(now)),
     )
@@ -260,8 +268,8 @@ def _await_acknowledgements(roll: Roll, now: datetime, why: str) -> Decision:
 
 def _conflict(conflict: StrategyConflict, ask: tuple[str, ...], next_change: datetime | None) -> Decision:
     requests = ", ".join(f"{name} wants {strategy}" for strategy, name in conflict.strategies)
-    why = f"candidates of the newest binary version do not agree: {requests}"
-    return Decision(reason=Reason.STRATEGY_CONFLICT, why=why, ask=ask, next_check=next_change)
+    message = f"candidates of the newest binary version do not agree: {requests}"
+    return Decision(reason=Reason.STRATEGY_CONFLICT, message=message, ask=ask, next_check=next_change)
 
 
 def _names(candidates: Sequence[Candidate]) -> tuple[str, ...]:

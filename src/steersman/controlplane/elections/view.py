@@ -42,7 +42,7 @@ def _show(key: tuple[str, str], lease_tree: Tree | None, candidates: Sequence[Tr
     lease = None if lease_tree is None else read_lease(lease_tree)
     decision = decide(lease, map(read_candidate, candidates), now=now)
     lines = [f"{'/'.join(key)}: {_leader(lease, now)}", *_table(_rows(lease, candidates, now))]
-    return "\n".join([*lines, f"  next: {_next(decision, now)}", f"  why:  {decision.reason}: {decision.why}", ""])
+    return "\n".join([*lines, f"  next: {_next(decision, now)}", f"  why:  {decision.reason}: {decision.message}", ""])
 
 
 def _leader(lease: Lease | None, now: datetime) -> str:

@@ -100,15 +100,15 @@ def read_rules(document: Any) -> tuple[int, list[Rule]]:
 
 
 def _rule(rule: RuleFormat, position: int) -> Rule:
-    where = f"rules[{position}]"
+    path = f"rules[{position}]"
     for field, fault in _faults(rule):
-        raise TemplateError(f"{where}.{field}: {fault}")
-    seconds = {name: _seconds(text, f"{where}.{name}") for name, text in _durations(rule).items() if text}
+        raise TemplateError(f"{path}.{field}: {fault}")
+    seconds = {name: _seconds(text, f"{path}.{name}") for name, text in _durations(rule).items() if text}
     every, duration = seconds.get("every"), seconds.get("for")
     if every == 0:
-        raise TemplateError(f"{where}.every: must be greater than 0")
+        raise TemplateError(f"{path}.every: must be greater than 0")
     if rule.failure == "stop-node" and every is not None and (duration is None or duration >= every):
-        raise TemplateError(f"{where}.for: must be set and less than every")
+        raise TemplateError(f"{path}.for: must be set and less than every")
     return Rule(
         failure=rule.failure,
         name=rule.name or f"rule-{position}",
@@ -160,11 +160,11 @@ def _faults(rule: RuleFormat) -> Iterator[tuple[str, str]]:
         yield f"select.{named[0]}", "selects pods; stop-node takes nodes and nodeLabels"
 
 
-def _seconds(text: str, where: str) -> float:
+def _seconds(text: str, path: str) -> float:
     try:
         seconds = parse_duration(text)
     except ValueError as error:
-        raise TemplateError(f"{where}: {error}") from None
+        raise TemplateError(f"{path}: {error}") from None
     if seconds < 0:
-        raise TemplateError(f"{where}: {text} is less than 0")
+        raise TemplateError(f"{path}: {text} is less than 0")
     return seconds

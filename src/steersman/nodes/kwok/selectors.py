@@ -38,9 +38,9 @@ def selector_matches(selector: Selector) -> Matches:
     return lambda obj: all(part(obj) for part in parts)
 
 
-def _has_all(where: str, expected: Mapping[str, str]) -> Matches:
+def _has_all(field: str, expected: Mapping[str, str]) -> Matches:
     def matches(obj: Tree) -> bool:
-        field_values = obj["metadata"].get(where) or {}
+        field_values = obj["metadata"].get(field) or {}
         return all(field_values.get(key) == value for key, value in expected.items())
 
     return matches

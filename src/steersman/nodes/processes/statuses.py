@@ -125,10 +125,10 @@ def _conditions(
     inits = spec.get("initContainers") or ()
     unready = [name for name in mains if not facts[name].ready]
     incomplete = [init["name"] for init in inits if not _is_initialized(init, facts[init["name"]])]
-    why = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase, "")
+    end_reason = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase, "")
     over = phase in ("Succeeded", "Failed")
     text = "" if over else f"containers with unready status: [{' '.join(unready)}]"
-    reason = why or "ContainersNotReady"
+    reason = end_reason or "ContainersNotReady"
     missing = f"containers with incomplete status: [{' '.join(incomplete)}]"
     ready = readiness(pod, containers_ready=True) if not unready else ("Ready", False, reason, text)
     return [

@@ -138,13 +138,13 @@ def read_configuration(raw: bytes) -> Tree:
     nested: list[str] = []
     for number, profile in enumerate(decoded.get("profiles") or ()):
         for place, config in enumerate(profile.get("pluginConfig") or ()):
-            where = f"decoding .profiles[{number}].pluginConfig[{place}]: "
+            prefix = f"decoding .profiles[{number}].pluginConfig[{place}]: "
             try:
                 config["args"] = _decode_args(config["name"], config.get("args") or {})
             except _StrictError as error:
-                nested.append(f"{where}{error}")
+                nested.append(f"{prefix}{error}")
             except ConfigurationError as error:
-                raise ConfigurationError(f"{where}{error}") from None
+                raise ConfigurationError(f"{prefix}{error}") from None
     _raise_strict(nested)
     return decoded
 

@@ -105,73 +105,75 @@ def _check_affinity_weight(args: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _check_added_affinity(args: Tree, path: Path) -> Iterator[FieldError]:
-    affinity, here = args.get("addedAffinity") or {}, path.child("addedAffinity")
+    affinity, affinity_path = args.get("addedAffinity") or {}, path.child("addedAffinity")
     name = "requiredDuringSchedulingIgnoredDuringExecution"
     required = affinity.get(name)
     if required is not None:
         terms = required.get("nodeSelectorTerms") or ()
         if not terms:
-            yield field.required(here.child(name, "nodeSelectorTerms"), "must have at least one node selector term")
+            yield field.required(
+                affinity_path.child(name, "nodeSelectorTerms"), "must have at least one node selector term"
+            )
         for number, term in enumerate(terms):
-            yield from _check_term(term, here.child(name, "nodeSelectorTerms").index(number))
+            yield from _check_term(term, affinity_path.child(name, "nodeSelectorTerms").index(number))
     name = "preferredDuringSchedulingIgnoredDuringExecution"
     for number, preferred in enumerate(affinity.get(name) or ()):
-        yield from _check_term(preferred.get("preference") or {}, here.child(name).index(number))
+        yield from _check_term(preferred.get("preference") or {}, affinity_path.child(name).index(number))
 
 
 def _check_term(term: Tree, path: Path) -> Iterator[FieldError]:
     for number, expression in enumerate(term.get("matchExpressions") or ()):
-        here, operator = path.child("matchExpressions").index(number), expression.get("operator") or ""
+        item_path, operator = path.child("matchExpressions").index(number), expression.get("operator") or ""
         if operator not in _LABEL_OPERATORS:
-            yield field.not_supported(here.child("operator"), operator, _LABEL_OPERATORS)
+            yield field.not_supported(item_path.child("operator"), operator, _LABEL_OPERATORS)
             continue
         try:
             requirement(expression.get("key") or "", _LABEL_OPERATORS[operator], expression.get("values") or ())
         except SelectorError as error:
-            yield field.invalid(here, expression, str(error))
+            yield field.invalid(item_path, expression, str(error))
     for number, expression in enumerate(term.get("matchFields") or ()):
-        here, operator = path.child("matchFields").index(number), expression.get("operator") or ""
+        item_path, operator = path.child("matchFields").index(number), expression.get("operator") or ""
         if operator not in _FIELD_OPERATORS:
-            yield field.not_supported(here.child("operator"), operator, _FIELD_OPERATORS)
+            yield field.not_supported(item_path.child("operator"), operator, _FIELD_OPERATORS)
         elif len(expression.get("values") or ()) != 1:
-            yield field.required(here.child("values"), "must have one element")
+            yield field.required(item_path.child("values"), "must have one element")
 
 
 def _check_balance(args: Tree, path: Path) -> Iterator[FieldError]:
     seen: set[str] = set()
     for number, resource in enumerate(args["resources"]):
-        here = path.child("resources").index(number)
+        item_path = path.child("resources").index(number)
         if resource["name"] in seen:
-            yield field.duplicate(here.child("name"), resource["name"])
+            yield field.duplicate(item_path.child("name"), resource["name"])
         seen.add(resource["name"])
         if resource["weight"] != 1:
-            yield field.invalid(here.child("weight"), resource["weight"], "must be 1")
+            yield field.invalid(item_path.child("weight"), resource["weight"], "must be 1")
 
 
 def _check_fit(args: Tree, path: Path) -> Iterator[FieldError]:
     for number, name in enumerate(args.get("ignoredResources") or ()):
         yield from _check_label_name(name, path.child("ignoredResources").index(number))
     for number, group in enumerate(args.get("ignoredResourceGroups") or ()):
-        here = path.child("ignoredResourceGroups").index(number)
+        item_path = path.child("ignoredResourceGroups").index(number)
         if "/" in group:
-            yield field.invalid(here, group, "resource group name can't contain '/'")
-        yield from _check_label_name(group, here)
-    strategy, here = args["scoringStrategy"], path.child("scoringStrategy")
+            yield field.invalid(item_path, group, "resource group name can't contain '/'")
+        yield from _check_label_name(group, item_path)
+    strategy, strategy_path = args["scoringStrategy"], path.child("scoringStrategy")
     kind, ratio = strategy.get("type") or "", strategy.get(_RATIO)
     if kind not in _STRATEGIES:
-        yield field.not_supported(here.child("type"), kind, _STRATEGIES)
+        yield field.not_supported(strategy_path.child("type"), kind, _STRATEGIES)
     for number, resource in enumerate(strategy["resources"]):
         weight = resource["weight"]
         if not 0 < weight <= 100:
             detail = f"resource weight of {resource['name']} not in valid range (0, 100]"
-            yield field.invalid(here.child("resources").index(number).child("weight"), weight, detail)
+            yield field.invalid(strategy_path.child("resources").index(number).child("weight"), weight, detail)
     if kind != "RequestedToCapacityRatio":
         if ratio is not None:
-            yield field.forbidden(here.child(_RATIO), "must be nil when type is not RequestedToCapacityRatio")
+            yield field.forbidden(strategy_path.child(_RATIO), "must be nil when type is not RequestedToCapacityRatio")
     elif ratio is None:
-        yield field.required(here.child(_RATIO), "must be specified when type is RequestedToCapacityRatio")
+        yield field.required(strategy_path.child(_RATIO), "must be specified when type is RequestedToCapacityRatio")
     else:
-        yield from _check_shape(ratio.get("shape") or (), here.child(_RATIO, "shape"))
+        yield from _check_shape(ratio.get("shape") or (), strategy_path.child(_RATIO, "shape"))
 
 
 def _check_label_name(name: str, path: Path) -> Iterator[FieldError]:
@@ -184,8 +186,8 @@ def _check_shape(shape: Sequence[Tree], path: Path) -> Iterator[FieldError]:
     at = [point["utilization"] for point in shape]
     unsorted = next((number for number in range(1, len(at)) if at[number - 1] >= at[number]), None)
     if unsorted is not None:
-        here = path.index(unsorted).child("utilization")
-        yield field.invalid(here, at[unsorted], "values must be sorted in increasing order")
+        utilization_path = path.index(unsorted).child("utilization")
+        yield field.invalid(utilization_path, at[unsorted], "values must be sorted in increasing order")
     for number, point in enumerate(shape):
         for name, highest in (("utilization", 100), ("score", SHAPE_SCORE_MAX)):
             if not 0 <= point[name] <= highest:
@@ -195,30 +197,30 @@ def _check_shape(shape: Sequence[Tree], path: Path) -> Iterator[FieldError]:
 
 def _check_spread(args: Tree, path: Path) -> Iterator[FieldError]:
     kind, constraints = args["defaultingType"], args.get("defaultConstraints") or ()
-    here = path.child("defaultingType")
+    type_path = path.child("defaultingType")
     if kind not in _SPREAD_TYPES:
-        yield field.not_supported(here, kind, _SPREAD_TYPES)
+        yield field.not_supported(type_path, kind, _SPREAD_TYPES)
     elif kind == "System" and constraints:
-        yield field.invalid(here, kind, "when .defaultConstraints are not empty")
+        yield field.invalid(type_path, kind, "when .defaultConstraints are not empty")
     seen: set[tuple[str, str]] = set()
     for number, constraint in enumerate(constraints):
-        here = path.child("defaultConstraints").index(number)
+        item_path = path.child("defaultConstraints").index(number)
         skew, key, action = (constraint.get(name) for name in ("maxSkew", "topologyKey", "whenUnsatisfiable"))
         if (skew or 0) <= 0:
-            yield field.invalid(here.child("maxSkew"), skew or 0, "not in valid range (0, inf)")
+            yield field.invalid(item_path.child("maxSkew"), skew or 0, "not in valid range (0, inf)")
         if not key:
-            yield field.required(here.child("topologyKey"), "can not be empty")
+            yield field.required(item_path.child("topologyKey"), "can not be empty")
         else:
-            yield from _check_label_name(key, here.child("topologyKey"))
+            yield from _check_label_name(key, item_path.child("topologyKey"))
         if not action:
-            yield field.required(here.child("whenUnsatisfiable"), "can not be empty")
+            yield field.required(item_path.child("whenUnsatisfiable"), "can not be empty")
         elif action not in _UNSATISFIABLE:
-            yield field.not_supported(here.child("whenUnsatisfiable"), action, _UNSATISFIABLE)
+            yield field.not_supported(item_path.child("whenUnsatisfiable"), action, _UNSATISFIABLE)
         if constraint.get("labelSelector") is not None:
             detail = "constraint must not define a selector, as they deduced for each pod"
-            yield field.forbidden(here.child("labelSelector"), detail)
+            yield field.forbidden(item_path.child("labelSelector"), detail)
         if (key, action) in seen:
-            yield field.duplicate(here, f"{{{key}, {action}}}")
+            yield field.duplicate(item_path, f"{{{key}, {action}}}")
         seen.add((key or "", action or ""))
 
 

@@ -71,14 +71,14 @@ def _check_share(tree: Tree, path: Path) -> Iterator[FieldError]:
 def _check_profiles(profiles: Sequence[Tree], path: Path) -> Iterator[FieldError]:
     seen: set[str] = set()
     for number, profile in enumerate(profiles):
-        here, name = path.index(number), profile.get("schedulerName") or ""
+        profile_path, name = path.index(number), profile.get("schedulerName") or ""
         if not name:
-            yield field.required(here.child("schedulerName"))
-        yield from _check_share(profile, here.child("percentageOfNodesToScore"))
-        yield from _check_plugins(profile.get("plugins") or {}, here.child("plugins"))
-        yield from _check_plugin_configs(profile.get("pluginConfig") or (), here.child("pluginConfig"))
+            yield field.required(profile_path.child("schedulerName"))
+        yield from _check_share(profile, profile_path.child("percentageOfNodesToScore"))
+        yield from _check_plugins(profile.get("plugins") or {}, profile_path.child("plugins"))
+        yield from _check_plugin_configs(profile.get("pluginConfig") or (), profile_path.child("pluginConfig"))
         if name in seen:
-            yield field.duplicate(here.child("schedulerName"), name)
+            yield field.duplicate(profile_path.child("schedulerName"), name)
         seen.add(name)
 
 
@@ -99,13 +99,13 @@ def _removed(path: Path, name: str) -> FieldError:
 def _check_plugin_configs(configs: Sequence[Tree], path: Path) -> Iterator[FieldError]:
     seen: set[str] = set()
     for number, config in enumerate(configs):
-        here, name = path.index(number), config["name"]
+        item_path, name = path.index(number), config["name"]
         if name in seen:
-            yield field.duplicate(here, name)
+            yield field.duplicate(item_path, name)
         seen.add(name)
         if name in _REMOVED:
-            yield _removed(here, name)
+            yield _removed(item_path, name)
         elif name not in PLUGINS:
-            yield field.not_supported(here.child("name"), name, sorted(PLUGINS))
+            yield field.not_supported(item_path.child("name"), name, sorted(PLUGINS))
         elif name in WITH_ARGS:
-            yield from check_args(name, config["args"], here.child("args"))
+            yield from check_args(name, config["args"], item_path.child("args"))

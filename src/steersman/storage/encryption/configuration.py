@@ -78,21 +78,21 @@ def decode_configuration(data: bytes, path: str) -> tuple[Rule, ...]:
     """Return the rules of a file, not yet validated. Raises ``ConfigurationError``."""
     if not data:
         raise ConfigurationError(f"encryption provider configuration file {quote(path)} is empty")
-    where = f"error decoding encryption provider configuration file {quote(path)}"
+    prefix = f"error decoding encryption provider configuration file {quote(path)}"
     try:
         tree = decode_yaml(data).tree
     except DecodeError as error:
-        raise ConfigurationError(f"{where}: {error}") from error
+        raise ConfigurationError(f"{prefix}: {error}") from error
     kind, api_version = (tree.get("kind"), tree.get("apiVersion")) if isinstance(tree, dict) else (None, None)
     if (kind, api_version) != (KIND, API_VERSION):
         raise ConfigurationError(
-            f"{where}: no kind {quote(str(kind or ''))} is registered for version {quote(str(api_version or ''))}"
+            f"{prefix}: no kind {quote(str(kind or ''))} is registered for version {quote(str(api_version or ''))}"
         )
     reader = _Reader()
     rules = tuple(reader.rule(rule, f"resources[{i}]") for i, rule in enumerate(reader.items(tree, "resources", "")))
     reader.check_names(tree, {"kind", "apiVersion", "resources"}, "")
     if reader.problems:
-        raise ConfigurationError(f"{where}: strict decoding error: {', '.join(reader.problems)}")
+        raise ConfigurationError(f"{prefix}: strict decoding error: {', '.join(reader.problems)}")
     return rules
 
 
@@ -114,8 +114,8 @@ class _Reader:
         if value is None:
             return []
         if not isinstance(value, list):
-            where = f"{path}.{name}" if path else name
-            self.problems.append(f'field "{where}" must be a list')
+            field_path = f"{path}.{name}" if path else name
+            self.problems.append(f'field "{field_path}" must be a list')
             return []
         return value
 

@@ -44,6 +44,6 @@ class KeySpace:
             first = self._prefix_bytes
         else:
             first = prefix_end(self._prefix).encode()  # an empty range
-        within = prefix if prefix.startswith(self._root) else self._root
-        end = prefix_end(self._prefix + within[len(self._root) :]) if within else ""
+        narrowed = prefix if prefix.startswith(self._root) else self._root
+        end = prefix_end(self._prefix + narrowed[len(self._root) :]) if narrowed else ""
         return first or _NUL, end.encode() or _NUL

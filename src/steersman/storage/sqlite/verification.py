@@ -104,10 +104,10 @@ def judge(
     if session.session not in (record.session, record.previous_session):
         return _judge_foreign(path, session, record)
     if session.revision < record.revision:
-        where = (
+        reason = (
             f"{path}-wal is missing, cut short or damaged" if not session.is_closed else "it is older than its record"
         )
-        raise WritesMissing(path, where, first=session.revision + 1, last=record.revision)
+        raise WritesMissing(path, reason, first=session.revision + 1, last=record.revision)
     expected = _expected_fingerprint(session, record)
     if session.is_closed:
         return Verdict(expected if expected is not None else session.fingerprint)

@@ -138,12 +138,12 @@ class ClusterProcess:
         if self._process is not None:
             with suppress(ForkServerError):
                 code = self._process.wait(_STOP_SECONDS)
-        what = (
+        subject = (
             "the cluster did not start: its process"
             if method == _FIRST_CALL
             else f"{method}: the process of the cluster"
         )
-        return ClusterError(f"{what} has ended with code {code}\n{self._log_end()}")
+        return ClusterError(f"{subject} has ended with code {code}\n{self._log_end()}")
 
     def _log_end(self) -> str:
         return f"its log ends with:\n{self.log[-_LOG_BYTES:]}" if self.log else "its log is empty"

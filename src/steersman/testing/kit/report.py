@@ -46,6 +46,6 @@ def _sections_of_running(cluster: Cluster) -> Iterator[tuple[str, str]]:
 
 def _line(event: dict[str, Any]) -> str:
     about = event.get("involvedObject") or {}
-    where = "/".join(part for part in (about.get("namespace"), about.get("kind"), about.get("name")) if part)
+    subject = "/".join(part for part in (about.get("namespace"), about.get("kind"), about.get("name")) if part)
     time = event.get("lastTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"]
-    return f"{time}  {event.get('type')}  {event.get('reason')}  {where}  {event.get('message') or ''}"
+    return f"{time}  {event.get('type')}  {event.get('reason')}  {subject}  {event.get('message') or ''}"

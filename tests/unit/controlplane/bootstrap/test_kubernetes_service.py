@@ -64,7 +64,7 @@ def test_plan_service_repairs_selector_and_labels():
     result = stored(selector={"app": "x"})
     result["metadata"]["labels"] = {"mine": "stays"}
     correction = plan(result)
-    assert correction.why == "it has a selector; it lacks labels"
+    assert correction.reason == "it has a selector; it lacks labels"
     assert "selector" not in correction.tree["spec"]
     assert correction.tree["metadata"]["labels"] == {
         "component": "apiserver",

@@ -259,6 +259,6 @@ def test_decide_assigns_a_free_lease_after_a_third_party_strategy():
 def test_decide_reports_a_strategy_conflict_without_a_write(there):
     decision = decide(there, [SAME, candidate("b", strategy=FOREIGN)], now=NOW)
     assert (decision.reason, decision.write) == (Reason.STRATEGY_CONFLICT, None)
-    assert decision.why == (
+    assert decision.message == (
         "candidates of the newest binary version do not agree: a wants OldestEmulationVersion, b wants example.com/mine"
     )

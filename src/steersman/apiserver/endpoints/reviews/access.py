@@ -51,8 +51,8 @@ class AccessReviews:
                 field.invalid("spec.resourceAttributes.namespace", namespace, "must match metadata.namespace")
             )
         if path is not None:
-            why = "disallowed on this kind of request"
-            errors.append(field.invalid("spec.nonResourceAttributes", _shown(path), why))
+            detail = "disallowed on this kind of request"
+            errors.append(field.invalid("spec.nonResourceAttributes", _shown(path), detail))
         _refuse(errors)
         await check()
         self._answer(tree, _subject(spec))
@@ -124,11 +124,11 @@ def _spec_errors(spec: Tree) -> list[FieldError]:
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     errors = []
     if resource is not None and path is not None:
-        why = "cannot be specified in combination with resourceAttributes"
-        errors.append(field.invalid("spec.nonResourceAttributes", _shown(path), why))
+        detail = "cannot be specified in combination with resourceAttributes"
+        errors.append(field.invalid("spec.nonResourceAttributes", _shown(path), detail))
     if resource is None and path is None:
-        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        errors.append(field.invalid("spec.resourceAttributes", None, why))
+        detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        errors.append(field.invalid("spec.resourceAttributes", None, detail))
     return [*errors, *validate_selectors(resource or {})]
 
 
@@ -138,11 +138,11 @@ def _subject_errors(spec: Tree) -> list[FieldError]:
     return [field.invalid("spec.user", "", "at least one of user or group must be specified")]
 
 
-def _metadata_errors(tree: Tree, why: str) -> list[FieldError]:
+def _metadata_errors(tree: Tree, detail: str) -> list[FieldError]:
     metadata = tree["metadata"]
     if metadata.keys() <= {"managedFields"}:
         return []
-    return [field.invalid("metadata", metadata, why)]
+    return [field.invalid("metadata", metadata, detail)]
 
 
 def _shown(path: Tree) -> Tree:

@@ -51,6 +51,6 @@ class TokenReviews:
         posted.new["status"] = status
 
 
-def _error_text(why: str) -> str:
+def _error_text(error: str) -> str:
     """Return the error of a review. Upstream's authenticator of loopback tokens adds that it knows no such token."""
-    return why if why == UNKNOWN_TOKEN else f"[{UNKNOWN_TOKEN}, {why}]"
+    return error if error == UNKNOWN_TOKEN else f"[{UNKNOWN_TOKEN}, {error}]"

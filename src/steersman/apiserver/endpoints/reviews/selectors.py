@@ -45,17 +45,17 @@ def _validate_selector(selector: Tree, path: Path, *, is_of_labels: bool) -> lis
     raw, requirements = selector.get("rawSelector"), selector.get("requirements")
     errors: list[FieldError] = []
     if raw and requirements:
-        why = "may not specified at the same time as requirements"
-        errors.append(field.invalid(path.child("rawSelector"), raw, why))
+        detail = "may not specified at the same time as requirements"
+        errors.append(field.invalid(path.child("rawSelector"), raw, detail))
     if not raw and not requirements:
-        why = f"when {path} is specified, requirements or rawSelector is required"
-        errors.append(field.required(path.child("requirements"), why))
+        detail = f"when {path} is specified, requirements or rawSelector is required"
+        errors.append(field.required(path.child("requirements"), detail))
     for position, requirement in enumerate(requirements or ()):
-        here = path.child("requirements").index(position)
+        item_path = path.child("requirements").index(position)
         if is_of_labels:
-            errors += validate_label_requirement(requirement, here, allow_unknown_operator=True)
+            errors += validate_label_requirement(requirement, item_path, allow_unknown_operator=True)
         else:
-            errors += _validate_field_requirement(requirement, here)
+            errors += _validate_field_requirement(requirement, item_path)
     return errors
 
 
