@@ -29,7 +29,7 @@ from steersman.nodes.options import NodesOptions
 from steersman.nodes.pod_addresses import AddressPool, PodAddresses
 from steersman.nodes.pod_stages import STAGE_SETS
 from steersman.nodes.pods import PodController
-from steersman.nodes.references import references
+from steersman.nodes.references import Reference, references
 from steersman.nodes.simulation.behavior import EXIT_CODE, RUN_SECONDS, UNREADY_AFTER
 from steersman.nodes.stages import Delay, Outcome, Stage, StageContext, choose
 from steersman.runtime.context import ControllerContext
@@ -258,7 +258,11 @@ def test_optional_references_are_not_required() -> None:
         ],
         containers=[{"name": "c", "env": [{"name": "E", "valueFrom": {"secretKeyRef": {"name": "t", "key": "k"}}}]}],
     )
-    assert list(references(new_pod)) == [("Secret", "s"), ("ConfigMap", "n"), ("Secret", "t")]
+    assert list(references(new_pod)) == [
+        Reference("Secret", "s", volume="a"),
+        Reference("ConfigMap", "n", volume="c"),
+        Reference("Secret", "t", container="c"),
+    ]
 
 
 def test_addresses_are_unique_and_reused_late() -> None:
@@ -370,8 +374,7 @@ async def test_pod_waits_for_its_config_map() -> None:
         await world.settle()
         obj = await world.client.get(PODS, "p", namespace="default")
         assert obj["status"]["phase"] == "Pending"
-        waiting = obj["status"]["containerStatuses"][0]["state"]["waiting"]
-        assert waiting == {"reason": "CreateContainerConfigError", "message": 'configmap "m" not found'}
+        assert obj["status"]["containerStatuses"][0]["state"]["waiting"] == {"reason": "ContainerCreating"}
         await world.client.create(
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "default"}}
         )

@@ -17,7 +17,7 @@ from steersman.nodes.simulation.pod_plan import is_controlled_by_job, is_settled
 from steersman.nodes.stages import Delay, Outcome, Stage, StageContext
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
 
     from steersman.apimachinery.trees import Tree
@@ -60,7 +60,7 @@ def _due(pod: Tree, now: datetime, *, ends: bool) -> datetime | float | None:
 def _advance(pod: Tree, stage_context: StageContext, *, ends: bool) -> Outcome:
     following = plan(pod, stage_context, ends=ends)
     patch = {"status": following.status} if following.status is not None else None
-    return Outcome(patch, events=_events(pod, following.events))
+    return Outcome(patch, events=_events(pod, following.events), due=following.due)
 
 
 def _events(pod: Tree, events: Iterable[Event]) -> tuple[tuple[str, str, str, str], ...]:
@@ -108,12 +108,16 @@ _DELETE: Final = Stage(
 
 def _stages(*, ends: bool) -> tuple[Stage, ...]:
     advance, delay = partial(_advance, ends=ends), Delay(until=partial(_due, ends=ends), is_counted_once=False)
+
+    def containers(name: str, matches: Callable[[Tree, datetime], bool]) -> Stage:
+        return Stage(name, matches, advance, delay, applies_config_errors=True)
+
     return (
-        Stage("pod-ready", partial(_is_new, ends=ends), advance, delay),
+        containers("pod-ready", partial(_is_new, ends=ends)),
         _GATES,
         _SPEC,
-        Stage("pod-containers", partial(_runs, ends=ends, is_job_pod=False), advance, delay),
-        Stage("pod-complete", partial(_runs, ends=ends, is_job_pod=True), advance, delay),
+        containers("pod-containers", partial(_runs, ends=ends, is_job_pod=False)),
+        containers("pod-complete", partial(_runs, ends=ends, is_job_pod=True)),
         _STOP,
         _DELETE,
     )

@@ -115,10 +115,13 @@ def readiness(pod: Tree, *, containers_ready: bool, reason: str = "") -> tuple[s
 # Statuses
 
 
-def waiting(pod: Tree, stage_context: StageContext, *, reason: str, message: str) -> Tree:
-    """Return the status of a pending pod whose containers cannot be created."""
-    names = ", ".join(container.get("name", "") for container in _containers(pod))
-    unready = f"containers with unready status: [{names.replace(',', '')}]"
+def waiting(pod: Tree, stage_context: StageContext, state: Tree) -> Tree:
+    """Return the status of a pending pod none of whose containers can be created; ``state`` is their waiting state."""
+    unready = f"containers with unready status: [{_names(_containers(pod))}]"
+    incomplete = f"containers with incomplete status: [{_names(_init_containers(pod))}]"
+    initialized = ("Initialized", False, "ContainersNotInitialized", incomplete)
+    if not _init_containers(pod):
+        initialized = ("Initialized", True, "", "")
     return {
         "phase": "Pending",
         "startTime": status_of(pod).get("startTime") or format_time(stage_context.now),
@@ -128,26 +131,32 @@ def waiting(pod: Tree, stage_context: StageContext, *, reason: str, message: str
             pod,
             [
                 ("PodReadyToStartContainers", False, "", ""),
-                ("Initialized", True, "", ""),
+                initialized,
                 ("Ready", False, "ContainersNotReady", unready),
                 ("ContainersReady", False, "ContainersNotReady", unready),
             ],
             now=stage_context.now,
         ),
-        "containerStatuses": [
-            {
-                "name": container.get("name", ""),
-                "image": container.get("image", ""),
-                "imageID": "",
-                "ready": False,
-                "started": False,
-                "restartCount": 0,
-                "lastState": {},
-                "state": {"waiting": {"reason": reason, "message": message}},
-            }
-            for container in _containers(pod)
-        ],
+        "containerStatuses": [_not_created(container, state) for container in _containers(pod)],
+        **_optional("initContainerStatuses", (_not_created(container, state) for container in _init_containers(pod))),
         "observedGeneration": pod["metadata"].get("generation", 1),
+    }
+
+
+def _names(containers: Iterable[Tree]) -> str:
+    return " ".join(container.get("name", "") for container in containers)
+
+
+def _not_created(container: Tree, state: Tree) -> Tree:
+    return {
+        "name": container.get("name", ""),
+        "image": container.get("image", ""),
+        "imageID": "",
+        "ready": False,
+        "started": False,
+        "restartCount": 0,
+        "lastState": {},
+        "state": {"waiting": state},
     }
 
 

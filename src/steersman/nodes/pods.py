@@ -16,18 +16,20 @@ from steersman.nodes.bound_pods import PODS, BoundPodController
 from steersman.nodes.node_object import internal_ip, kubelet_port
 from steersman.nodes.pod_addresses import PodAddresses
 from steersman.nodes.pod_admission import PodAdmission
-from steersman.nodes.references import missing_reference
+from steersman.nodes.references import missing_references
+from steersman.nodes.simulation.containers import CONFIG_ERROR
 from steersman.nodes.stage_runner import StageRunner
-from steersman.nodes.stages import Outcome, StageContext
+from steersman.nodes.stages import StageContext
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from steersman.apimachinery.trees import Tree
     from steersman.client.changes import Change
     from steersman.nodes.chaos.rules import Chaos
-    from steersman.nodes.stages import Stage
+    from steersman.nodes.references import Reference
+    from steersman.nodes.stages import Outcome, Stage
     from steersman.runtime.context import ControllerContext
 
 
@@ -42,7 +44,7 @@ _SIGTERM_CODE: Final = 143
 #: Rate of Normal events about pods, as ``--event-qps`` and ``--event-burst`` of one kubelet; further ones are dropped.
 _EVENTS_PER_SECOND: Final = 50
 _EVENTS_BURST: Final = 100
-_CONFIG_ERROR: Final = "CreateContainerConfigError"
+_FAILED_MOUNT: Final = 'MountVolume.SetUp failed for volume "{}" : {}'
 
 
 class PodController(BoundPodController):
@@ -128,14 +130,29 @@ class PodController(BoundPodController):
         remaining = self._runner.remaining_seconds(pending)
         if remaining > 0:
             return Result(requeue_after_seconds=remaining)
-        if not pod_status.is_terminating(pod) and not pod_status.is_running(pod):
-            missing = missing_reference(pod, self._exists)
-            if missing is not None:
-                return await self._wait_for(pod, node, missing)
-        outcome = pending.stage.transition(pod, self._stage_context(pod, node))
+        missing = [] if pod_status.is_terminating(pod) else missing_references(pod, self._exists)
+        self._await_references(key, pod, missing)
+        if missing and not pod_status.is_running(pod):
+            if missing[0].volume and not pod_status.status_of(pod).get("podIP"):
+                return await self._wait_for_volumes(key, pod, node, missing)
+            if not pending.stage.applies_config_errors:
+                return await self._wait_for_configuration(key, pod, node, missing[0])
+        # The kubelet reports the first error of each container.
+        errors = {reference.container: reference.error for reference in reversed(missing) if reference.container}
+        stage_context = self._stage_context(pod, node)._replace(config_errors=errors)
+        outcome = pending.stage.transition(pod, stage_context)
         await self._runner.run(key, pod, outcome, host=name_of(node))
-        # Without a change there is no watch event that requeues the pod: the wall clock was behind the monotonic clock.
-        return Result(requeue_after_seconds=_UNCHANGED_SECONDS) if outcome == Outcome() else None
+        return Result(requeue_after_seconds=self._recheck_seconds(outcome, errors)) if outcome.is_empty else None
+
+    def _recheck_seconds(self, outcome: Outcome, errors: Mapping[str, str]) -> float:
+        """Return the delay after a transition that changed nothing, so that no watch event requeues the pod.
+
+        Either containers wait for their configuration, or the wall clock was behind the monotonic clock.
+        """
+        if not errors:
+            return _UNCHANGED_SECONDS
+        remaining = (outcome.due - self.clock.now()).total_seconds() if outcome.due else _REFERENCE_RESYNC_SECONDS
+        return min(max(_UNCHANGED_SECONDS, remaining), _REFERENCE_RESYNC_SECONDS)
 
     async def _end_preempted(self, key: str, pod: Tree, node: Tree) -> None:
         """Fail a pod that makes room for a critical one."""
@@ -163,18 +180,28 @@ class PodController(BoundPodController):
         informer = self._secrets if kind == "Secret" else self._config_maps
         return informer.lister.get(name, namespace=namespace) is not None
 
-    async def _wait_for(self, pod: Tree, node: Tree, missing: tuple[str, str]) -> Result:
-        kind, name = missing
-        key = key_of(pod)
-        self._waiting.setdefault((kind, f"{namespace_of(pod)}/{name}"), {})[key] = None
-        message = f'{kind.lower()} "{name}" not found'
-        stage_context = self._stage_context(pod, node)
-        status = pod_status.waiting(pod, stage_context, reason=_CONFIG_ERROR, message=message)
-        current_states = [
-            container_status.get("state")
-            for container_status in pod_status.status_of(pod).get("containerStatuses") or ()
-        ]
-        if current_states != [container_status["state"] for container_status in status["containerStatuses"]]:
+    def _await_references(self, key: str, pod: Tree, missing: Iterable[Reference]) -> None:
+        """Requeue the pod when one of the objects is created."""
+        for reference in missing:
+            self._waiting.setdefault((reference.kind, f"{namespace_of(pod)}/{reference.name}"), {})[key] = None
+
+    async def _wait_for_volumes(self, key: str, pod: Tree, node: Tree, missing: Iterable[Reference]) -> Result:
+        """Report the pod's containers as not created, and the volumes that cannot be mounted as events."""
+        reason = "PodInitializing" if pod_status.spec_of(pod).get("initContainers") else "ContainerCreating"
+        messages = [_FAILED_MOUNT.format(each.volume, each.error) for each in missing if each.volume]
+        return await self._wait(key, pod, node, {"reason": reason}, [("FailedMount", message) for message in messages])
+
+    async def _wait_for_configuration(self, key: str, pod: Tree, node: Tree, missing: Reference) -> Result:
+        """Report that no container can be created; for stages that do not look at single containers."""
+        state = {"reason": CONFIG_ERROR, "message": missing.error}
+        return await self._wait(key, pod, node, state, [("Failed", f"Error: {missing.error}")])
+
+    async def _wait(self, key: str, pod: Tree, node: Tree, state: Tree, warnings: Iterable[tuple[str, str]]) -> Result:
+        """Write the waiting state of all containers, and record events, unless it is the present state."""
+        current = pod_status.status_of(pod).get("containerStatuses") or ()
+        if not current or any(status.get("state") != {"waiting": state} for status in current):
+            status = pod_status.waiting(pod, self._stage_context(pod, node), state)
             await self._runner.write(key, pod, {"status": status}, "status")
-            self._recorder.on_host(name_of(node)).event(pod, "Warning", "Failed", f"Error: {message}")
+            for reason, message in warnings:
+                self._recorder.on_host(name_of(node)).event(pod, "Warning", reason, message)
         return Result(requeue_after_seconds=_REFERENCE_RESYNC_SECONDS)

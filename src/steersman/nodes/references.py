@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -10,19 +10,29 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 
-def references(pod: Tree) -> Iterator[tuple[str, str]]:
-    """Yield kind and name of each required (not optional) Secret and ConfigMap."""
+class Reference(NamedTuple):
+    """A required (not optional) Secret or ConfigMap, and the volume or the container that needs it."""
+
+    kind: str
+    name: str
+    volume: str = ""
+    container: str = ""
+
+    @property
+    def error(self) -> str:
+        """The kubelet's error when the object does not exist."""
+        return f'{self.kind.lower()} "{self.name}" not found'
+
+
+def references(pod: Tree) -> Iterator[Reference]:
+    """Yield the references of the pod's volumes, then those of its containers, in the order of the spec."""
     spec = pod.get("spec") or {}
     for volume in spec.get("volumes") or ():
-        yield from _of_volume(volume)
+        for kind, name in _of_volume(volume):
+            yield Reference(kind, name, volume=volume.get("name", ""))
     for container in [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]:
-        for source in container.get("envFrom") or ():
-            yield from _named("Secret", source.get("secretRef"))
-            yield from _named("ConfigMap", source.get("configMapRef"))
-        for variable in container.get("env") or ():
-            value = variable.get("valueFrom") or {}
-            yield from _named("Secret", value.get("secretKeyRef"))
-            yield from _named("ConfigMap", value.get("configMapKeyRef"))
+        for kind, name in _of_container(container):
+            yield Reference(kind, name, container=container.get("name", ""))
 
 
 def _of_volume(volume: Tree) -> Iterator[tuple[str, str]]:
@@ -33,15 +43,22 @@ def _of_volume(volume: Tree) -> Iterator[tuple[str, str]]:
         yield from _named("ConfigMap", source.get("configMap"))
 
 
+def _of_container(container: Tree) -> Iterator[tuple[str, str]]:
+    for source in container.get("envFrom") or ():
+        yield from _named("ConfigMap", source.get("configMapRef"))
+        yield from _named("Secret", source.get("secretRef"))
+    for variable in container.get("env") or ():
+        value = variable.get("valueFrom") or {}
+        yield from _named("ConfigMap", value.get("configMapKeyRef"))
+        yield from _named("Secret", value.get("secretKeyRef"))
+
+
 def _named(kind: str, source: Tree | None, field: str = "name") -> Iterator[tuple[str, str]]:
     if source and source.get(field) and not source.get("optional"):
         yield kind, source[field]
 
 
-def missing_reference(pod: Tree, exists: Callable[[str, str, str], bool]) -> tuple[str, str] | None:
-    """Return kind and name of the first missing reference; ``exists`` takes kind, namespace and name."""
+def missing_references(pod: Tree, exists: Callable[[str, str, str], bool]) -> list[Reference]:
+    """Return the references whose object is missing; ``exists`` takes kind, namespace and name."""
     namespace = pod["metadata"].get("namespace", "")
-    for kind, name in dict.fromkeys(references(pod)):
-        if not exists(kind, namespace, name):
-            return kind, name
-    return None
+    return [reference for reference in references(pod) if not exists(reference.kind, namespace, reference.name)]

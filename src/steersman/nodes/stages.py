@@ -8,12 +8,13 @@ again.
 from __future__ import annotations
 
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steersman.client.requests import PatchType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from random import Random
 
     from steersman.apimachinery.trees import Tree
@@ -34,6 +35,8 @@ class StageContext(NamedTuple):
     started: datetime | None = None
     #: Source of random functions in templates; None: they are not available.
     dice: Random | None = None
+    #: Why containers cannot be created, by container.
+    config_errors: Mapping[str, str] = MappingProxyType({})
 
 
 class Outcome(NamedTuple):
@@ -57,6 +60,13 @@ class Outcome(NamedTuple):
     finalizers_emptied: bool = False
     #: Outcome to apply next.
     then: Outcome | None = None
+    #: Time of the next transition, if this one changes nothing. None: unknown.
+    due: datetime | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True if the outcome writes and records nothing."""
+        return self._replace(due=None) == Outcome()
 
 
 class Delay(NamedTuple):
@@ -104,6 +114,8 @@ class Stage(NamedTuple):
     #: from the object, and returns None for an invalid value.
     weight: int | Callable[[Tree], int | None] = 1
 
+    #: True if the transition applies ``StageContext.config_errors``; other stages of pods wait until there are none.
+    applies_config_errors: bool = False
     #: True if the transition writes the object's status; ``NodeController`` then does not report node statuses.
     writes_status: bool = False
 

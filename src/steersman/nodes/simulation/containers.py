@@ -3,7 +3,7 @@
 ============================  ==========================================================  =================================
 state                         transition                                                  next state
 ============================  ==========================================================  =================================
-none, ``waiting``             when its image is present                                   ``running``
+none, ``waiting``             when its image and its configuration are present            ``running``
 ``waiting`` for its image     at the next pull                                            ``running``, or another ``waiting``
 ``running``                   when its program exits, or a probe kills it                 ``terminated``
 ``terminated``                immediately, if it restarts                                 ``running``, or CrashLoopBackOff
@@ -14,6 +14,7 @@ none, ``waiting``             when its image is present                         
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery.timestamps import format_time, parse_time
@@ -25,16 +26,19 @@ from steersman.nodes.simulation.backoff import (
     restart_delay_seconds,
     restart_time,
 )
-from steersman.nodes.simulation.events import Event, start_events
+from steersman.nodes.simulation.events import Event, config_error_events, start_events
 from steersman.nodes.simulation.images import image_problem, is_pulled
 from steersman.nodes.simulation.probes import Health, health
 from steersman.nodes.simulation.programs import FOREVER, Program, program_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from steersman.apimachinery.trees import Tree
     from steersman.nodes.simulation.behavior import Behavior
 
 
+CONFIG_ERROR: Final = "CreateContainerConfigError"
 RESTART_ALL: Final = "RestartAllContainers"
 OOM_KILLED: Final = "OOMKilled"
 SIGKILL_CODE: Final = 137
@@ -53,6 +57,8 @@ class Context(NamedTuple):
     #: Program of containers whose command is not interpreted.
     default: Program
     is_init: bool = False
+    #: Why containers cannot be created, by container.
+    config_errors: Mapping[str, str] = MappingProxyType({})
 
 
 class Step(NamedTuple):
@@ -102,7 +108,7 @@ def program_for(context: Context, container: Tree, behavior: Behavior) -> Progra
 
 
 def start(context: Context, container: Tree, behavior: Behavior, status: Tree | None) -> Step:
-    """Start a container for the first time or again, or report why its image cannot be used."""
+    """Start a container for the first time or again, or report why its image or its configuration cannot be used."""
     old = status or {}
     state = old.get("state") or {}
     last = {"terminated": state["terminated"]} if state.get("terminated") else old.get("lastState") or {}
@@ -110,11 +116,17 @@ def start(context: Context, container: Tree, behavior: Behavior, status: Tree | 
     since = max(context.since, parse_time(ended)) if ended else context.since
     problem = image_problem(container, behavior, since=since, now=context.now)
     if problem is not None:
-        waiting = state.get("waiting") or {}
-        if (waiting.get("reason"), waiting.get("message")) == (problem.reason, problem.message):
-            return Step(due=problem.until)
         reason = {"reason": problem.reason, "message": problem.message}
+        if state.get("waiting") == reason:
+            return Step(due=problem.until)
         return Step(_waiting(container, old, last, reason), problem.until, problem.events)
+    error = context.config_errors.get(container["name"])
+    if error:
+        reason = {"reason": CONFIG_ERROR, "message": error}
+        if state.get("waiting") == reason:
+            return Step()
+        events = config_error_events(container, error, is_pulled=is_pulled(container, behavior))
+        return Step(_waiting(container, old, last, reason), None, events)
     count = old.get("restartCount", 0) + (1 if ended else 0)
     now = format_time(context.now)
     facts = health(container, behavior, began=parse_time(now), now=context.now)

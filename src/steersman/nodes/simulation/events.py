@@ -19,21 +19,29 @@ class Event(NamedTuple):
 
 def start_events(container: Tree, *, is_pulled: bool) -> tuple[Event, ...]:
     """Return the events of a container that starts. ``is_pulled``: its image is pulled first, in no time."""
-    name, image = container["name"], container.get("image", "")
-    image_events: tuple[Event, ...]
-    if is_pulled:
-        pulled = f'Successfully pulled image "{image}" in 0s (0s including waiting). Image size: 0 bytes.'
-        image_events = (
-            Event("Normal", "Pulling", f'Pulling image "{image}"', name),
-            Event("Normal", "Pulled", pulled, name),
-        )
-    else:
-        present = f'Container image "{image}" already present on machine and can be accessed by the pod'
-        image_events = (Event("Normal", "Pulled", present, name),)
+    name = container["name"]
     return (
-        *image_events,
+        *_image_events(container, is_pulled=is_pulled),
         Event("Normal", "Created", "Container created", name),
         Event("Normal", "Started", "Container started", name),
+    )
+
+
+def config_error_events(container: Tree, message: str, *, is_pulled: bool) -> tuple[Event, ...]:
+    """Return the events of a container that cannot be created, after its image was pulled."""
+    failed = Event("Warning", "Failed", f"Error: {message}", container["name"])
+    return (*_image_events(container, is_pulled=is_pulled), failed)
+
+
+def _image_events(container: Tree, *, is_pulled: bool) -> tuple[Event, ...]:
+    name, image = container["name"], container.get("image", "")
+    if not is_pulled:
+        present = f'Container image "{image}" already present on machine and can be accessed by the pod'
+        return (Event("Normal", "Pulled", present, name),)
+    pulled = f'Successfully pulled image "{image}" in 0s (0s including waiting). Image size: 0 bytes.'
+    return (
+        Event("Normal", "Pulling", f'Pulling image "{image}"', name),
+        Event("Normal", "Pulled", pulled, name),
     )
 
 

@@ -150,7 +150,12 @@ class _Planner:
         ended = [parse_time(at) for init in self._inits if (at := self._finished_at(init["name"]))]
         started_at = parse_time(since) if since else now.replace(microsecond=0)
         self._context = Context(
-            pod, now, max([started_at, *ended]), ends, Program(0.0) if ends and is_controlled_by_job(pod) else FOREVER
+            pod,
+            now,
+            max([started_at, *ended]),
+            ends,
+            Program(0.0) if ends and is_controlled_by_job(pod) else FOREVER,
+            config_errors=stage_context.config_errors,
         )
         self._due: list[datetime] = []
         self._events: list[Event] = []
