@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from steersman.nodes import pod_changes, pod_status
+from steersman.nodes import pod_changes, pod_status, pod_termination
 from steersman.nodes.pod_status import is_finished, is_running, is_terminating, spec_of, status_of
 from steersman.nodes.simulation.events import stop_event
 from steersman.nodes.simulation.pod_plan import is_controlled_by_job, is_settled, plan
@@ -79,7 +79,7 @@ def _field_path(pod: Tree, event: Event) -> str:
 
 def _stop(pod: Tree, stage_context: StageContext) -> Outcome:
     events = _events(pod, map(stop_event, pod_status.running_containers(pod)))
-    return Outcome({"status": pod_status.finished(pod, stage_context, exit_code=_SIGTERM_CODE)}, events=events)
+    return Outcome({"status": pod_termination.finished(pod, stage_context, exit_code=_SIGTERM_CODE)}, events=events)
 
 
 def _follow_spec(pod: Tree, stage_context: StageContext) -> Outcome:

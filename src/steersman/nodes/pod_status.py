@@ -6,7 +6,7 @@ Times are RFC 3339 with seconds. Fields that a patch does not contain are unchan
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.timestamps import format_time, parse_time
 
@@ -47,12 +47,33 @@ def is_terminating(pod: Tree) -> bool:
     return bool(pod["metadata"].get("deletionTimestamp"))
 
 
-def _containers(pod: Tree) -> list[Tree]:
+def containers_of(pod: Tree) -> list[Tree]:
+    """Return the pod's containers."""
     return spec_of(pod).get("containers") or []
 
 
-def _init_containers(pod: Tree) -> list[Tree]:
+def init_containers_of(pod: Tree) -> list[Tree]:
+    """Return the pod's init containers, sidecars included."""
     return spec_of(pod).get("initContainers") or []
+
+
+def container_statuses(pod: Tree) -> dict[str, Tree]:
+    """Return the statuses of init containers and containers by name."""
+    return {
+        container_status.get("name", ""): container_status
+        for kind in ("initContainerStatuses", "containerStatuses")
+        for container_status in status_of(pod).get(kind) or ()
+    }
+
+
+def is_container_running(container_status: Tree) -> bool:
+    """True if the container runs."""
+    return (container_status.get("state") or {}).get("running") is not None
+
+
+def is_container_terminated(container_status: Tree) -> bool:
+    """True if the container's last run has ended, and it does not wait for another one."""
+    return (container_status.get("state") or {}).get("terminated") is not None
 
 
 def is_sidecar(container: Tree) -> bool:
@@ -60,15 +81,13 @@ def is_sidecar(container: Tree) -> bool:
     return container.get("restartPolicy") == "Always"
 
 
-def addresses(pod: Tree, stage_context: StageContext) -> Tree:
-    """Return the addresses of a pod and of its node."""
+def addresses(pod: Tree, stage_context: StageContext, *, has_sandbox: bool = True) -> Tree:
+    """Return the addresses of a pod's node, and those of the pod if it has a sandbox."""
+    host = {"hostIP": stage_context.host_ip, "hostIPs": [{"ip": stage_context.host_ip}]}
+    if not has_sandbox:
+        return host
     ip = stage_context.host_ip if spec_of(pod).get("hostNetwork") else stage_context.pod_ip
-    return {
-        "hostIP": stage_context.host_ip,
-        "hostIPs": [{"ip": stage_context.host_ip}],
-        "podIP": ip,
-        "podIPs": [{"ip": ip}],
-    }
+    return {**host, "podIP": ip, "podIPs": [{"ip": ip}]}
 
 
 # Conditions
@@ -95,10 +114,8 @@ def conditions(pod: Tree, desired: Iterable[tuple[str, bool, str, str]], *, now:
     return new_conditions
 
 
-def readiness(pod: Tree, *, containers_ready: bool, reason: str = "") -> tuple[str, bool, str, str]:
-    """Return the condition ``Ready`` from the containers' readiness and the conditions in ``readinessGates``."""
-    if not containers_ready:
-        return "Ready", False, reason, ""
+def readiness(pod: Tree) -> tuple[str, bool, str, str]:
+    """Return the condition ``Ready`` of a pod whose containers are ready, by the conditions in ``readinessGates``."""
     status_by_type = {
         condition.get("type"): condition.get("status") for condition in status_of(pod).get("conditions") or ()
     }
@@ -108,56 +125,11 @@ def readiness(pod: Tree, *, containers_ready: bool, reason: str = "") -> tuple[s
         if name not in status_by_type:
             missing.append(_READY_MISSING.format(name))
         elif status_by_type[name] != "True":
-            missing.append(_READY_FALSE.format(name, f'"{status_by_type[name]}"'))
+            missing.append(_READY_FALSE.format(name, status_by_type[name]))
     return ("Ready", False, "ReadinessGatesNotReady", ", ".join(missing)) if missing else ("Ready", True, "", "")
 
 
 # Statuses
-
-
-def waiting(pod: Tree, stage_context: StageContext, state: Tree) -> Tree:
-    """Return the status of a pending pod none of whose containers can be created; ``state`` is their waiting state."""
-    unready = f"containers with unready status: [{_names(_containers(pod))}]"
-    incomplete = f"containers with incomplete status: [{_names(_init_containers(pod))}]"
-    initialized = ("Initialized", False, "ContainersNotInitialized", incomplete)
-    if not _init_containers(pod):
-        initialized = ("Initialized", True, "", "")
-    return {
-        "phase": "Pending",
-        "startTime": status_of(pod).get("startTime") or format_time(stage_context.now),
-        "hostIP": stage_context.host_ip,
-        "hostIPs": [{"ip": stage_context.host_ip}],
-        "conditions": conditions(
-            pod,
-            [
-                ("PodReadyToStartContainers", False, "", ""),
-                initialized,
-                ("Ready", False, "ContainersNotReady", unready),
-                ("ContainersReady", False, "ContainersNotReady", unready),
-            ],
-            now=stage_context.now,
-        ),
-        "containerStatuses": [_not_created(container, state) for container in _containers(pod)],
-        **_optional("initContainerStatuses", (_not_created(container, state) for container in _init_containers(pod))),
-        "observedGeneration": pod["metadata"].get("generation", 1),
-    }
-
-
-def _names(containers: Iterable[Tree]) -> str:
-    return " ".join(container.get("name", "") for container in containers)
-
-
-def _not_created(container: Tree, state: Tree) -> Tree:
-    return {
-        "name": container.get("name", ""),
-        "image": container.get("image", ""),
-        "imageID": "",
-        "ready": False,
-        "started": False,
-        "restartCount": 0,
-        "lastState": {},
-        "state": {"waiting": state},
-    }
 
 
 def is_ready_condition_stale(pod: Tree) -> bool:
@@ -169,44 +141,14 @@ def is_ready_condition_stale(pod: Tree) -> bool:
     reported = {condition.get("type"): condition for condition in status_of(pod).get("conditions") or ()}
     if (reported.get("ContainersReady") or {}).get("status") != "True":
         return False
-    _, is_ready, _, message = readiness(pod, containers_ready=True)
+    _, is_ready, _, message = readiness(pod)
     ready = reported.get("Ready") or {}
     return (ready.get("status") == "True") is not is_ready or (ready.get("message") or "") != message
 
 
 def ready_condition_patch(pod: Tree, stage_context: StageContext) -> Tree:
     """Return a status patch with the condition ``Ready`` that follows from the readiness gates."""
-    return {"conditions": conditions(pod, [readiness(pod, containers_ready=True)], now=stage_context.now)}
-
-
-def finished(
-    pod: Tree, stage_context: StageContext, *, exit_code: int = 0, reason: str = "", message: str = ""
-) -> Tree:
-    """Return the status of a pod whose containers have all terminated, ``Succeeded`` or ``Failed``."""
-    succeeded = exit_code == 0 and not reason
-    text = "PodCompleted" if succeeded else "PodFailed"
-    status: Tree = {
-        "phase": "Succeeded" if succeeded else "Failed",
-        "startTime": status_of(pod).get("startTime") or format_time(stage_context.now),
-        **addresses(pod, stage_context),
-        "conditions": conditions(
-            pod,
-            [
-                ("PodReadyToStartContainers", False, "", ""),
-                ("Initialized", True, "PodCompleted" if succeeded else "", ""),
-                ("Ready", False, text, ""),
-                ("ContainersReady", False, text, ""),
-            ],
-            now=stage_context.now,
-        ),
-        "containerStatuses": [_ended(pod, container, stage_context.now, exit_code) for container in _containers(pod)],
-        **_optional("initContainerStatuses", _ended_init_containers(pod, stage_context.now)),
-        **_optional("ephemeralContainerStatuses", _ended_ephemeral_containers(pod, stage_context.now)),
-        "observedGeneration": pod["metadata"].get("generation", 1),
-    }
-    if reason:
-        status["reason"], status["message"] = reason, message
-    return status
+    return {"conditions": conditions(pod, [readiness(pod)], now=stage_context.now)}
 
 
 def restart_action(pod: Tree, container: Tree, exit_code: int, *, is_init: bool = False) -> str:
@@ -230,25 +172,26 @@ def deadline_of(pod: Tree) -> datetime | None:
 # Containers
 
 
-def _optional(name: str, statuses: Iterable[Tree]) -> Tree:
-    listed = list(statuses)
-    return {name: listed} if listed else {}
-
-
-def _status_of_container(pod: Tree, name: str) -> Tree:
-    for kind in ("containerStatuses", "initContainerStatuses"):
-        for container_status in status_of(pod).get(kind) or ():
-            if container_status.get("name") == name:
-                return cast("Tree", container_status)
-    return {}
-
-
 def running_containers(pod: Tree) -> Iterator[str]:
     """Yield the names of the containers that run, init containers last."""
     for kind in ("containerStatuses", "initContainerStatuses"):
         for container_status in status_of(pod).get(kind) or ():
-            if "running" in (container_status.get("state") or ()):
+            if is_container_running(container_status):
                 yield container_status["name"]
+
+
+def not_created(container: Tree, state: Tree) -> Tree:
+    """Return the status of a container that was never created."""
+    return {
+        "name": container.get("name", ""),
+        "image": container.get("image", ""),
+        "imageID": "",
+        "ready": False,
+        "started": False,
+        "restartCount": 0,
+        "lastState": {},
+        "state": {"waiting": state},
+    }
 
 
 def container_id(pod: Tree, name: str, restarts_: int) -> str:
@@ -258,7 +201,7 @@ def container_id(pod: Tree, name: str, restarts_: int) -> str:
 
 def started(pod: Tree, container: Tree, since: str) -> Tree:
     """Return the status of a running container; ``since`` applies unless the status has a start time."""
-    old = _status_of_container(pod, container["name"])
+    old = container_statuses(pod).get(container["name"]) or {}
     count = old.get("restartCount", 0)
     status: Tree = {
         "name": container["name"],
@@ -296,33 +239,3 @@ def terminated(exit_code: int, started_at: str, ended: str, container: str) -> T
             "containerID": container,
         }
     }
-
-
-def _ended(pod: Tree, container: Tree, now: datetime, exit_code: int) -> Tree:
-    """Return the terminated status of a container; one that is already terminated is unchanged."""
-    old = _status_of_container(pod, container["name"])
-    if "terminated" in (old.get("state") or {}):
-        return old
-    ended = format_time(now)
-    started_at = ((old.get("state") or {}).get("running") or {}).get("startedAt") or ended
-    status = {**started(pod, container, ended), "ready": False, "started": False}
-    status["state"] = terminated(exit_code, started_at, ended, status["containerID"])
-    return status
-
-
-def _ended_init_containers(pod: Tree, now: datetime) -> Iterator[Tree]:
-    for container in _init_containers(pod):
-        yield _ended(pod, container, now, 0)
-
-
-def _ended_ephemeral_containers(pod: Tree, now: datetime) -> Iterator[Tree]:
-    for container_status in status_of(pod).get("ephemeralContainerStatuses") or ():
-        started_at = ((container_status.get("state") or {}).get("running") or {}).get("startedAt")
-        yield (
-            {
-                **container_status,
-                "state": terminated(0, started_at, format_time(now), container_status.get("containerID", "")),
-            }
-            if started_at
-            else container_status
-        )

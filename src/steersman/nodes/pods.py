@@ -11,7 +11,7 @@ from steersman.asynckit.ratelimit import TokenBucket
 from steersman.client.changes import Added
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
 from steersman.client.partial_metadata import metadata_only
-from steersman.nodes import pod_preemption, pod_status
+from steersman.nodes import pod_conditions, pod_preemption, pod_status, pod_termination
 from steersman.nodes.bound_pods import PODS, BoundPodController
 from steersman.nodes.node_object import internal_ip, kubelet_port
 from steersman.nodes.pod_addresses import PodAddresses
@@ -157,7 +157,7 @@ class PodController(BoundPodController):
     async def _end_preempted(self, key: str, pod: Tree, node: Tree) -> None:
         """Fail a pod that makes room for a critical one."""
         stage_context = self._stage_context(pod, node)
-        status = pod_status.finished(
+        status = pod_termination.finished(
             pod,
             stage_context,
             exit_code=_SIGTERM_CODE,
@@ -188,7 +188,9 @@ class PodController(BoundPodController):
     async def _wait_for_volumes(self, key: str, pod: Tree, node: Tree, missing: Iterable[Reference]) -> Result:
         """Report the pod's containers as not created, and the volumes that cannot be mounted as events."""
         reason = "PodInitializing" if pod_status.spec_of(pod).get("initContainers") else "ContainerCreating"
-        messages = [_FAILED_MOUNT.format(each.volume, each.error) for each in missing if each.volume]
+        messages = [
+            _FAILED_MOUNT.format(reference.volume, reference.error) for reference in missing if reference.volume
+        ]
         return await self._wait(key, pod, node, {"reason": reason}, [("FailedMount", message) for message in messages])
 
     async def _wait_for_configuration(self, key: str, pod: Tree, node: Tree, missing: Reference) -> Result:
@@ -200,7 +202,7 @@ class PodController(BoundPodController):
         """Write the waiting state of all containers, and record events, unless it is the present state."""
         current = pod_status.status_of(pod).get("containerStatuses") or ()
         if not current or any(status.get("state") != {"waiting": state} for status in current):
-            status = pod_status.waiting(pod, self._stage_context(pod, node), state)
+            status = pod_conditions.waiting(pod, self._stage_context(pod, node), state)
             await self._runner.write(key, pod, {"status": status}, "status")
             for reason, message in warnings:
                 self._recorder.on_host(name_of(node)).event(pod, "Warning", reason, message)

@@ -32,7 +32,8 @@ async def status_of(world: Cluster) -> Tree:
 
 def states(status: Tree, field: str = "containerStatuses") -> dict[str, Any]:
     """Return the waiting state, or the name of the state, of each container."""
-    return {each["name"]: each["state"].get("waiting") or next(iter(each["state"])) for each in status[field]}
+    states_by_name = {container_status["name"]: container_status["state"] for container_status in status[field]}
+    return {name: state.get("waiting") or next(iter(state)) for name, state in states_by_name.items()}
 
 
 def conditions(status: Tree) -> dict[str, str]:

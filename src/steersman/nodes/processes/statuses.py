@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.apimachinery.timestamps import format_time
-from steersman.nodes.pod_status import conditions, is_sidecar, readiness, spec_of, status_of
+from steersman.nodes.pod_conditions import container_conditions
+from steersman.nodes.pod_status import conditions, is_sidecar, spec_of, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -84,20 +85,31 @@ def pod_status(
     if inits:
         facts = {name: _while_initializing(container_facts) for name, container_facts in facts.items()}
     phase = _phase([facts[main["name"]] for main in mains], is_over=is_over, end=end)
+    main_statuses = [_container(main, facts[main["name"]]) for main in mains]
+    init_statuses = [_init_container(init, facts[init["name"]]) for init in inits]
     has_started = any(not isinstance(container_facts.state, Waiting) for container_facts in facts.values())
     status: Tree = {
         "phase": phase,
         "startTime": status_of(pod).get("startTime") or format_time(now),
         "hostIP": host_ip,
         "hostIPs": [{"ip": host_ip}],
-        "conditions": conditions(pod, _conditions(pod, facts, phase, has_started=has_started), now=now),
-        "containerStatuses": [_container(main, facts[main["name"]]) for main in mains],
+        "conditions": conditions(
+            pod,
+            container_conditions(
+                pod,
+                {status["name"]: status for status in (*init_statuses, *main_statuses)},
+                phase,
+                has_sandbox=has_started,
+            ),
+            now=now,
+        ),
+        "containerStatuses": main_statuses,
         "observedGeneration": pod["metadata"].get("generation", 1),
     }
     if has_started:
         status["podIP"], status["podIPs"] = pod_ip, [{"ip": pod_ip}]
-    if inits:
-        status["initContainerStatuses"] = [_init_container(init, facts[init["name"]]) for init in inits]
+    if init_statuses:
+        status["initContainerStatuses"] = init_statuses
     if end is not None:
         status["reason"], status["message"] = end.reason, end.message
         if end.disruption:
@@ -115,39 +127,6 @@ def _phase(mains: Sequence[ContainerFacts], *, is_over: bool, end: End | None) -
     if any(isinstance(main.state, Waiting) and main.last is None and not main.restarts for main in mains):
         return "Pending"
     return "Running"
-
-
-def _conditions(
-    pod: Tree, facts: Mapping[str, ContainerFacts], phase: str, *, has_started: bool
-) -> list[tuple[str, bool, str, str]]:
-    spec = spec_of(pod)
-    mains = [container["name"] for container in spec.get("containers") or ()]
-    inits = spec.get("initContainers") or ()
-    unready = [name for name in mains if not facts[name].ready]
-    incomplete = [init["name"] for init in inits if not _is_initialized(init, facts[init["name"]])]
-    end_reason = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase, "")
-    over = phase in ("Succeeded", "Failed")
-    text = "" if over else f"containers with unready status: [{' '.join(unready)}]"
-    reason = end_reason or "ContainersNotReady"
-    missing = f"containers with incomplete status: [{' '.join(incomplete)}]"
-    ready = readiness(pod, containers_ready=True) if not unready else ("Ready", False, reason, text)
-    return [
-        ("PodReadyToStartContainers", has_started and not over, "", ""),
-        (
-            "Initialized",
-            not incomplete,
-            "ContainersNotInitialized" if incomplete else "",
-            missing if incomplete else "",
-        ),
-        ready,
-        ("ContainersReady", not unready, reason if unready else "", text if unready else ""),
-    ]
-
-
-def _is_initialized(container: Tree, facts: ContainerFacts) -> bool:
-    if is_sidecar(container):
-        return facts.started or isinstance(facts.state, Terminated)
-    return isinstance(facts.state, Terminated) and facts.state.code == 0
 
 
 def _container(container: Tree, facts: ContainerFacts) -> Tree:

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery.timestamps import format_time, parse_time
-from steersman.nodes import pod_status
+from steersman.nodes import pod_status, pod_termination
+from steersman.nodes.pod_conditions import container_conditions
 from steersman.nodes.pod_status import (
     conditions,
     deadline_of,
     is_sidecar,
-    readiness,
     restart_action,
     spec_of,
     status_of,
@@ -89,7 +89,7 @@ def plan(pod: Tree, stage_context: StageContext, *, ends: bool) -> PodPlan:
     annotations = annotations_of(pod)
     final = _final(pod, annotations)
     if final is not None and stage_context.now >= final.at:
-        status = pod_status.finished(
+        status = pod_termination.finished(
             pod, stage_context, exit_code=final.exit_code, reason=final.reason, message=final.message
         )
         status["conditions"] += final.conditions(pod, stage_context.now)
@@ -277,7 +277,7 @@ class _Planner:
             "phase": phase,
             "startTime": status_of(pod).get("startTime") or format_time(now),
             **pod_status.addresses(pod, self._stage_context),
-            "conditions": conditions(pod, self._conditions(phase), now=now),
+            "conditions": conditions(pod, container_conditions(pod, self._statuses, phase), now=now),
             **dict(self._listed()),
             "observedGeneration": pod["metadata"].get("generation", 1),
         }
@@ -318,30 +318,3 @@ class _Planner:
 
     def _restarts(self, container: Tree, ended: Tree, *, is_init: bool) -> bool:
         return bool(restart_action(self._context.pod, container, ended.get("exitCode", 0), is_init=is_init))
-
-    def _conditions(self, phase: str) -> list[tuple[str, bool, str, str]]:
-        incomplete = [init["name"] for init in self._inits if not self._is_initialized(init)]
-        unready = [main["name"] for main in self._mains if not (self._statuses.get(main["name"]) or {}).get("ready")]
-        is_over = phase in ("Succeeded", "Failed")
-        reason = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase, "ContainersNotReady")
-        message = "" if is_over else f"containers with unready status: [{' '.join(unready)}]"
-        initialized = ("Initialized", True, "PodCompleted" if phase == "Succeeded" else "", "")
-        if incomplete:
-            names = f"containers with incomplete status: [{' '.join(incomplete)}]"
-            initialized = ("Initialized", False, "ContainersNotInitialized", names)
-        if not unready:
-            ready = readiness(self._pod, containers_ready=True)
-            return [("PodReadyToStartContainers", not is_over, "", ""), initialized, ready,
-                    ("ContainersReady", True, "", "")]  # fmt: skip
-        return [
-            ("PodReadyToStartContainers", not is_over, "", ""),
-            initialized,
-            ("Ready", False, reason, message),
-            ("ContainersReady", False, reason, message),
-        ]
-
-    def _is_initialized(self, container: Tree) -> bool:
-        if is_sidecar(container):
-            status = self._statuses.get(container["name"]) or {}
-            return bool(status.get("started")) or "terminated" in self._state(container["name"])
-        return self._is_complete(container["name"])
