@@ -47,6 +47,15 @@ class Resource(msgspec.Struct, frozen=True):
     stored_api_version: str = ""
     #: Warning to every user of a custom resource whose definition has a deprecation warning.
     deprecation_warning: str = ""
+    #: Kind of lists of a custom resource; empty: the kind followed by ``List``.
+    declared_list_kind: str = ""
+    #: Paths of the fields of a custom resource that field selectors accept, ``.spec.color``.
+    selectable_fields: tuple[str, ...] = ()
+
+    @property
+    def list_kind(self) -> str:
+        """Kind of lists of its objects: ``PodList``."""
+        return self.declared_list_kind or f"{self.kind}List"
 
     @property
     def api_version(self) -> str:

@@ -34,7 +34,6 @@ class CustomVersion:
         "resource",
         "scale",
         "schema",
-        "selectable_fields",
     )
 
     def __init__(self, resource: Resource, version: Tree, schema: LazySchema) -> None:
@@ -44,7 +43,6 @@ class CustomVersion:
         #: The structural schema of the whole object.
         self.schema: Final = schema
         self.columns: Final[tuple[Tree, ...]] = tuple(version.get("additionalPrinterColumns") or ())
-        self.selectable_fields: Final = tuple(str(f["jsonPath"]) for f in version.get("selectableFields") or ())
         #: ``specReplicasPath`` and so on, None without the scale subresource.
         self.scale: Final[Tree | None] = subresources.get("scale")
         self.has_status: Final = "status" in subresources
@@ -130,6 +128,8 @@ def _version(definition: Tree, number: int, load: Callable[[], Tree]) -> CustomV
         key_prefix=f"/registry/{group}/{names['plural']}",
         storage_api_version=f"{group}/{stored}",
         deprecation_warning=_deprecation(version, group, kind),
+        declared_list_kind=names.get("listKind") or "",
+        selectable_fields=tuple(str(f["jsonPath"]) for f in version.get("selectableFields") or ()),
     )
     schema = LazySchema(partial(_schema, load, number), kind)
     return CustomVersion(resource, version, schema)

@@ -265,7 +265,7 @@ def labels_of(versions: Iterable[CustomVersion]) -> Mapping[str, Callable[[Tree]
 
         return value
 
-    return {path.removeprefix("."): read(path) for version in versions for path in version.selectable_fields}
+    return {path.removeprefix("."): read(path) for version in versions for path in version.resource.selectable_fields}
 
 
 def _scale_paths(scale: Tree | None) -> ScalePaths | None:

@@ -67,7 +67,6 @@ class ServedResource:
         from_storage: Callable[[Tree], Tree] | None = None,
         is_custom: bool = False,
         custom_versions: Collection[str] = (),
-        list_kind: str = "",
         field_labels: Mapping[str, str] | None = None,
         decode: Callable[[Tree], tuple[Tree, list[str]]] | None = None,
         clock: Clock | None = None,
@@ -108,7 +107,7 @@ class ServedResource:
         self.is_custom = is_custom
         #: Of a custom resource: all versions of its definition, served or not, as apiVersions.
         self.custom_versions = custom_versions
-        self.list_kind = list_kind or f"{resource.kind}List"
+        self.list_kind = resource.list_kind
         #: Field labels of this version → the strategy's label that it means. None: the strategy's own.
         self.field_labels = field_labels
         #: Makes a body's tree what is to be kept of it, and names what is not. None: as the struct says.

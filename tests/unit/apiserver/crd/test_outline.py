@@ -69,7 +69,7 @@ def test_versions_of_an_outline_are_those_of_the_definition():
     assert list(of_outline) == list(of_definition)
     for one, other in zip(of_outline.values(), of_definition.values(), strict=True):
         assert one.resource == other.resource
-        assert (one.columns, one.selectable_fields, one.scale) == (other.columns, other.selectable_fields, other.scale)
+        assert (one.columns, one.scale) == (other.columns, other.scale)
         assert (one.has_status, one.defaults_status) == (other.has_status, other.defaults_status)
         assert (one.is_served, one.is_stored, one.has_defaults) == (
             other.is_served,

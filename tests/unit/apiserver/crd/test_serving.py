@@ -80,6 +80,16 @@ async def test_definition_is_served_once_until_what_affects_serving_changes():
         assert len(changes) == 3  # withdrawn, and served with the new name
 
 
+async def test_lists_have_the_declared_kind():
+    names = {"plural": "shirts", "kind": "Shirt", "listKind": "Wardrobe"}
+    tree = msgspec.json.decode(definition())
+    tree["spec"]["names"] |= names
+    async with InProcessAPIServer() as server:
+        assert (await server.request("POST", DEFINITIONS, body=msgspec.json.encode(tree))).code == 201
+        assert (await until(server, SHIRTS, 200)).json()["kind"] == "Wardrobe"
+        assert (await server.request("DELETE", SHIRTS)).json()["kind"] == "Wardrobe"
+
+
 async def test_new_default_applies_to_existing_objects(server):
     await server.request("POST", SHIRTS, body=shirt())
     schema = {"type": "object", "properties": {"color": {"type": "string", "default": "grey"}}}

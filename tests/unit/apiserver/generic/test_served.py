@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
-from tests.unit.apiserver.reading import World
+from tests.unit.apiserver.reading import CONFIG_MAPS, World
 
 
 @pytest.mark.parametrize("from_storage", [None, lambda tree: {**tree, "apiVersion": "v2", "data": {"new": "form"}}])
@@ -17,6 +18,6 @@ async def test_encoded_bytes_and_tree_are_the_same_object(from_storage):
     assert json.loads(world.served.object_bytes(entry)) == world.served.tree(entry)
 
 
-async def test_list_kind_defaults_to_kind_and_list():
+async def test_list_kind_is_the_declared_one_or_kind_and_list():
     assert World().served.list_kind == "ConfigMapList"
-    assert World(list_kind="Maps").served.list_kind == "Maps"
+    assert World(msgspec.structs.replace(CONFIG_MAPS, declared_list_kind="Maps")).served.list_kind == "Maps"
