@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steersman.apimachinery.typemodel import Struct
 from steersman.apiserver.openapi import operations
 from steersman.apiserver.openapi.definitions import GVK, Definitions, Dialect, Library
 from steersman.apiserver.openapi.document import Document
@@ -16,6 +15,7 @@ from steersman.schema.descriptions import describe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.openapi.sources import GroupVersionSource
     from steersman.schema.resources import Resource
 
@@ -92,7 +92,9 @@ class Builder:
     def _encode_custom(self, source: GroupVersionSource, *, v3: bool) -> dict[str, bytes]:
         library = self._libraries[v3]
         return {
-            resource.name: library.encode_custom(source.schemas[resource.name].load(), _kind_of(resource))
+            resource.name: library.encode_custom(
+                source.schemas[resource.name].load(), _kind_of(resource), resource.selectable_fields
+            )
             for resource in source.resources
             if resource.name in source.schemas
         }
@@ -118,18 +120,18 @@ class Builder:
 
 def _add_resource(definitions: Definitions, resource: Resource, custom: bytes | None) -> None:
     """Add the kinds of a resource and of its subresources; ``custom``: the encoded definition of a custom kind."""
-    own = _kind_of(resource)
+    own, meta = _kind_of(resource), loader.struct(_META + "ListMeta")
     for gvk in _kinds_of(resource):
         if gvk == own and custom is not None:
-            struct: Struct | None = Struct(definition_name(*gvk), {})
             definitions.encoded[definition_name(*gvk)] = custom
             definitions.add(loader.struct(loader.OBJECT_META))
-        else:
-            struct = _struct_or_none(gvk)
+            definitions.add_custom_list(definition_name(*gvk), resource, meta=meta)
+            continue
+        struct = _struct_or_none(gvk)
         if struct is None:
             continue
         if gvk == own and "list" in resource.verbs:
-            definitions.add_list(struct, gvk, meta=loader.struct(_META + "ListMeta"))
+            definitions.add_list(struct, gvk, meta=meta)
         else:
             definitions.add(struct)
 

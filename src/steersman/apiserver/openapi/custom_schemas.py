@@ -17,6 +17,15 @@ _JUNCTORS: Final = ("allOf", "oneOf", "anyOf", "not")
 _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
+#: Keywords of definitions that structural schemas do not have.
+_UNPUBLISHED: Final = ("example", "externalDocs")
+_CONVENTIONS: Final = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
+#: Descriptions of the fields of embedded resources.
+_EMBEDDED_TEXTS: Final = {
+    "apiVersion": "apiVersion defines the versioned schema of this representation of an object. "
+    f"More info: {_CONVENTIONS}#resources",
+    "kind": f"kind is a string value representing the type of this object. In CamelCase. More info: {_CONVENTIONS}#types-kinds",
+}
 
 
 def publish_schema(schema: Tree, object_fields: Tree, *, v3: bool) -> Tree:
@@ -45,7 +54,9 @@ def _rewrite(schema: Tree, rewrite: Callable[[Tree], Tree]) -> Tree:
 
 
 def _unfold(schema: Tree) -> Tree:
-    """Expand ``x-kubernetes-int-or-string`` to ``anyOf``."""
+    """Expand ``x-kubernetes-int-or-string`` to ``anyOf``; drop keywords that are not published."""
+    if any(name in schema for name in _UNPUBLISHED):
+        schema = {name: value for name, value in schema.items() if name not in _UNPUBLISHED}
     types = [{"type": "integer"}, {"type": "string"}]
     all_of = schema.get("allOf") or []
     if not schema.get(_INT_OR_STRING) or schema.get("anyOf") == types or (all_of and all_of[0].get("anyOf") == types):
@@ -56,8 +67,8 @@ def _unfold(schema: Tree) -> Tree:
 
 
 def _strip_for_version_2(schema: Tree) -> Tree:
-    """Strip keywords that version 2 lacks or kubectl misreads. Upstream: ``ToStructuralOpenAPIV2``."""
-    tree = {name: value for name, value in schema.items() if name not in _JUNCTORS}
+    """Strip keywords that version 2 lacks or kubectl misreads. Upstream: ``ToStructuralOpenAPIV2``, ``PruneDefaults``."""
+    tree = {name: value for name, value in schema.items() if name not in _JUNCTORS and name != "default"}
     preserves = bool(tree.get(_PRESERVE))
     is_nullable = bool(tree.pop("nullable", False))
     if is_nullable:
@@ -91,4 +102,8 @@ def _embed(schema: Tree, object_fields: Tree, *, v3: bool) -> Tree:
         return schema
     required = list(schema.get("required") or ())
     required += [name for name in ("kind", "apiVersion") if name not in required]
-    return {**schema, "properties": {**(schema.get("properties") or {}), **object_fields}, "required": required}
+    fields = {
+        name: {**field, "description": _EMBEDDED_TEXTS[name]} if name in _EMBEDDED_TEXTS else field
+        for name, field in object_fields.items()
+    }
+    return {**schema, "properties": {**(schema.get("properties") or {}), **fields}, "required": required}

@@ -10,10 +10,11 @@ from steersman.apimachinery.typemodel import Field, ListOf, ListType, MapOf, Sca
 from steersman.apiserver.openapi.custom_schemas import publish_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Type
+    from steersman.schema.resources import Resource
 
 GVK = tuple[str, str, str]
 
@@ -105,12 +106,16 @@ class Library:
             for name in ("apiVersion", "kind")
         }
 
-    def encode_custom(self, schema: Tree, gvk: GVK) -> bytes:
+    def encode_custom(self, schema: Tree, gvk: GVK, selectable_fields: Sequence[str] = ()) -> bytes:
         """Return the published definition of a custom kind: its schema with the fields of every object."""
         text = self.describe(_TYPICAL)[1].get("metadata", "")
         fields = {**self.type_meta(), "metadata": self.dialect.reference(f"{_META}ObjectMeta", text)}
         published = publish_schema(schema, fields, v3=self.dialect.v3)
-        return msgspec.json.encode({**published, "x-kubernetes-group-version-kind": _gvks([gvk])})
+        extensions: Tree = {"x-kubernetes-group-version-kind": _gvks([gvk])}
+        if selectable_fields:
+            paths = [{"fieldPath": path.removeprefix(".")} for path in selectable_fields]
+            extensions["x-kubernetes-selectable-fields"] = paths
+        return msgspec.json.encode({**published, **extensions})
 
 
 class Definitions:
@@ -170,6 +175,25 @@ class Definitions:
             "x-kubernetes-group-version-kind": _gvks([(group, version, kind + "List")]),
         }
         self.encoded[struct.name + "List"] = msgspec.json.encode(definition)
+
+    def add_custom_list(self, definition: str, resource: Resource, *, meta: Struct) -> None:
+        """Add the list type of a custom kind with this definition. Upstream: ``buildListSchema``."""
+        self.add(meta)
+        type_meta = self._library.type_meta()
+        items = self._dialect.reference(definition)
+        schema = {
+            "description": f"{resource.list_kind} is a list of {resource.kind}",
+            "type": "object",
+            "required": ["items"],
+            "properties": {
+                "apiVersion": type_meta["apiVersion"],
+                "items": {"description": f"List of {resource.name}.", "type": "array", "items": items},
+                "kind": type_meta["kind"],
+                "metadata": self._dialect.reference(meta.name, "Standard list metadata."),
+            },
+            "x-kubernetes-group-version-kind": _gvks([(resource.group, resource.version, resource.list_kind)]),
+        }
+        self.encoded[definition.removesuffix(resource.kind) + resource.list_kind] = msgspec.json.encode(schema)
 
     def _render(self, struct: Struct) -> _Rendered:
         references = _References([], [])

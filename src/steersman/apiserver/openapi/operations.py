@@ -143,7 +143,7 @@ class _Names:
 
     def _collection(self, verbs: set[str]) -> Iterator[Operation]:
         kind = self.scope + self.resource.kind
-        answer = self.definition + "List" if self.definition else ""
+        answer = self.definition.removesuffix(self.resource.kind) + self.resource.list_kind if self.definition else ""
         lists = {"query": LIST_PARAMETERS, "answer": answer, "stream": not self.is_custom}
         if "list" in verbs:
             if self.resource.namespaced:
@@ -158,8 +158,9 @@ class _Names:
         if "deletecollection" in verbs:
             query = tuple(p for p in LIST_PARAMETERS if p not in ("allowWatchBookmarks", "watch")) + DELETE_PARAMETERS
             yield self._operation(
-                "DELETE", self.collection, f"delete{self.prefix}Collection{kind}", "deletecollection", query=query,
-                body=DELETE_OPTIONS, answer=STATUS,
+                "DELETE", self.collection, f"delete{self.prefix}Collection{kind}", "deletecollection",
+                query=LIST_PARAMETERS if self.is_custom else query,
+                body=None if self.is_custom else DELETE_OPTIONS, answer=STATUS,
             )  # fmt: skip
 
     def _item(self, verbs: set[str]) -> Iterator[Operation]:
@@ -185,7 +186,7 @@ class _Names:
     def _patch(self, path: str, kind: str, definition: str, gvk: tuple[str, str, str]) -> Operation:
         return self._operation(
             "PATCH", path, f"patch{self.prefix}{kind}", "patch", query=(*WRITE_PARAMETERS, "force"), body=PATCH,
-            answer=definition, codes=(200, 201, 401), gvk=gvk,
+            answer=definition, codes=(200, 401) if self.is_custom else (200, 201, 401), gvk=gvk,
             consumes=CUSTOM_PATCH_TYPES if self.is_custom else PATCH_TYPES,
         )  # fmt: skip
 

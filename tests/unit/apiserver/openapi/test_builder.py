@@ -92,6 +92,20 @@ def test_openapi3_publishes_custom_kinds_with_their_schema():
     assert "com.example.v1.GadgetList" in document["components"]["schemas"]
 
 
+def test_documents_publish_selectable_fields_and_list_kind_of_custom_kinds():
+    catalog = Catalog(table())
+    gadgets = msgspec.structs.replace(GADGETS, declared_list_kind="GadgetSet", selectable_fields=(".size",))
+    catalog.add(gadgets)
+    result = snapshot(catalog, gadgets=SCHEMA)
+    source = result.by_path["apis/example.com/v1"]
+    assert isinstance(source, GroupVersionSource)
+    v3 = tree(Builder(b"").openapi3(source))["components"]["schemas"]
+    v2 = tree(Builder(b"").swagger(result.group_versions))["definitions"]
+    for definitions in (v2, v3):
+        assert definitions["com.example.v1.Gadget"]["x-kubernetes-selectable-fields"] == [{"fieldPath": "size"}]
+        assert "com.example.v1.GadgetSet" in definitions
+
+
 def test_both_versions_publish_no_strategic_merge_patch_of_custom_kinds():
     result = snapshot(with_gadgets(), gadgets=SCHEMA)
     path = "/apis/example.com/v1/namespaces/{namespace}/gadgets/{name}"

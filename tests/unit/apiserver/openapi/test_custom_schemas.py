@@ -49,7 +49,7 @@ def test_int_or_string_has_its_extension_in_version_3(schema, added):
     ("schema", "stripped"),
     [
         (
-            {"type": "string", "allOf": [{}], "anyOf": [{}], "oneOf": [{}], "not": {}, "pattern": "a"},
+            {"type": "string", "allOf": [{}], "anyOf": [{}], "oneOf": [{}], "not": {}, "pattern": "a", "default": "a"},
             {"type": "string", "pattern": "a"},
         ),
         ({"type": "object", "nullable": True, "properties": {"a": {}}, "description": "d"}, {"description": "d"}),
@@ -84,13 +84,25 @@ def test_version_2_is_stripped(schema, stripped):
 @pytest.mark.parametrize("v3", [False, True])
 def test_embedded_resource_has_the_fields_of_an_object(v3):
     schema = {"type": "object", "x-kubernetes-embedded-resource": True, "required": ["kind"]}
-    assert published(schema, v3=v3) == {**schema, "properties": FIELDS, "required": ["kind", "apiVersion"]}
+    result = published(schema, v3=v3)
+    texts = {name: field.pop("description", "") for name, field in result["properties"].items()}
+    assert result == {**schema, "properties": FIELDS, "required": ["kind", "apiVersion"]}
+    assert texts["apiVersion"].startswith(
+        "apiVersion defines the versioned schema of this representation of an object."
+    )
+    assert texts["kind"].startswith("kind is a string value representing the type of this object.")
 
 
 def test_embedded_resource_that_preserves_unknown_fields_stays_open_in_version_2():
     flags = {"x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
     assert published({"type": "object", **flags}, v3=False) == flags
-    assert published({"type": "object", **flags}, v3=True)["properties"] == FIELDS
+    assert published({"type": "object", **flags}, v3=True)["properties"].keys() == FIELDS.keys()
+
+
+@pytest.mark.parametrize("v3", [False, True])
+def test_examples_and_links_are_not_published(v3):
+    schema = {"type": "string", "title": "t", "example": "a", "externalDocs": {"url": "u"}}
+    assert published(schema, v3=v3) == {"type": "string", "title": "t"}
 
 
 def test_schema_is_not_modified():

@@ -6,6 +6,7 @@ import pytest
 from steersman.apimachinery.typemodel import Field, ListOf, ListType, MapOf, Scalar, ScalarKind, Struct
 from steersman.apiserver.openapi.definitions import Definitions, Dialect, Library
 from steersman.schema.descriptions import describe as published_description
+from steersman.schema.resources import Resource
 
 TEXT = Scalar(ScalarKind.STRING)
 
@@ -122,3 +123,28 @@ def test_custom_definition_adds_fields_of_every_object(v3):
         "Standard object's metadata. More info: https://"
     )
     assert schema["properties"].keys() == {"spec", "kind"}
+
+
+@pytest.mark.parametrize("v3", [False, True])
+def test_custom_definition_names_selectable_fields(v3):
+    library = Library(Dialect(v3=v3), describe)
+    for root in ({"type": "object"}, {"type": "object", "x-kubernetes-preserve-unknown-fields": True}):
+        gvk = ("example.com", "v1", "Gadget")
+        decoded = msgspec.json.decode(library.encode_custom(root, gvk, [".spec.a", ".b"]))
+        assert decoded["x-kubernetes-selectable-fields"] == [{"fieldPath": "spec.a"}, {"fieldPath": "b"}]
+        assert "x-kubernetes-selectable-fields" not in msgspec.json.decode(library.encode_custom(root, gvk))
+
+
+def test_custom_list_has_the_declared_kind_and_no_defaults():
+    names = ("example.com", "v1", "gadgets", "Gadget", "gadget")
+    resource = Resource(*names, namespaced=True, verbs=("list",), declared_list_kind="GadgetSet")
+    definitions = Definitions(Library(Dialect(v3=True), describe), kinds={})
+    definitions.add_custom_list("com.example.v1.Gadget", resource, meta=Struct("x.ListMeta", {}))
+    decoded = msgspec.json.decode(definitions.encoded["com.example.v1.GadgetSet"])
+    assert decoded["description"] == "GadgetSet is a list of Gadget"
+    assert decoded["properties"]["items"]["items"] == {"$ref": "#/components/schemas/com.example.v1.Gadget"}
+    assert decoded["properties"]["metadata"]["allOf"] == [{"$ref": "#/components/schemas/x.ListMeta"}]
+    assert "default" not in decoded["properties"]["metadata"]
+    assert decoded["x-kubernetes-group-version-kind"] == [
+        {"group": "example.com", "kind": "GadgetSet", "version": "v1"}
+    ]

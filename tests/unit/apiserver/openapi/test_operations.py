@@ -1,8 +1,15 @@
 """Operations of resources."""
 
+import msgspec
 import pytest
 
-from steersman.apiserver.openapi.operations import discovery_operations, prefix_of, resource_operations, tag_of
+from steersman.apiserver.openapi.operations import (
+    LIST_PARAMETERS,
+    discovery_operations,
+    prefix_of,
+    resource_operations,
+    tag_of,
+)
 from steersman.schema.resources import Resource, Subresource, table
 
 
@@ -84,7 +91,7 @@ GADGETS = Resource(
     "Gadget",
     "gadget",
     namespaced=True,
-    verbs=("create", "get", "list", "patch", "update", "watch"),
+    verbs=("create", "deletecollection", "get", "list", "patch", "update", "watch"),
     subresources=(
         Subresource("status", "Gadget", ("get", "patch", "update"), "example.com", "v1"),
         Subresource("scale", "Scale", ("get", "patch", "update"), "autoscaling", "v1"),
@@ -114,3 +121,18 @@ def test_writes_of_custom_kinds_consume_json_and_yaml():
 def test_custom_kinds_publish_no_watch_paths_and_no_streams():
     result = list(resource_operations(GADGETS, no_definition))
     assert not [o.path for o in result if "/watch/" in o.path or o.stream]
+
+
+def test_custom_kinds_publish_upstreams_parameters_bodies_and_codes():
+    by_action = {o.action: o for o in resource_operations(GADGETS, no_definition) if not o.path.endswith("status")}
+    assert by_action["patch"].codes == (200, 401)
+    assert "force" in by_action["patch"].query
+    deletion = by_action["deletecollection"]
+    assert (deletion.query, deletion.body) == (LIST_PARAMETERS, None)
+
+
+def test_lists_have_the_declared_kind():
+    gadgets = msgspec.structs.replace(GADGETS, declared_list_kind="GadgetSet")
+    for resource, kind in ((GADGETS, "GadgetList"), (gadgets, "GadgetSet")):
+        answers = {o.answer for o in resource_operations(resource, lambda *gvk: f"a.{gvk[2]}") if o.action == "list"}
+        assert answers == {f"a.{kind}"}
