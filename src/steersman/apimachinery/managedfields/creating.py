@@ -92,9 +92,14 @@ class Creation:
                     if field not in UNOWNED_METADATA and not _add(outline, field, inner, part.step(field)[1]):
                         return None
                 outline.append(_END)
-            elif not _add(outline, name, value, None if name in zero else part):
+            elif not _add(outline, name, value, part if name not in zero or _is_new(zero[name], value, part) else None):
                 return None
         return tuple(outline)
+
+
+def _is_new(old: Any, value: Any, shape: Shape) -> bool:
+    """Report whether a field of the empty object is owned as if that did not have it, but for the field itself."""
+    return bool(value != old and (shape.is_leaf or not old))
 
 
 def _add(outline: list[Any], name: str, value: Any, shape: Shape | None) -> bool:

@@ -13,6 +13,7 @@ from steersman.apimachinery.typemodel import Field, Scalar, ScalarKind, Struct
 from steersman.schema.loader import struct_for
 
 CONFIG_MAP = struct_for("", "v1", "ConfigMap")
+EVENT = struct_for("", "v1", "Event")
 SERVICE = struct_for("", "v1", "Service")
 
 names = st.sampled_from(["a", "b", "labels", "data", "uid"])
@@ -35,6 +36,18 @@ services = st.fixed_dictionaries(
     {"metadata": metadata, "spec": st.dictionaries(st.sampled_from(["type", "clusterIP", "unknown"]), names) | names},
     optional={"status": st.sampled_from([{}, {"loadBalancer": {}}, {"loadBalancer": {"ingress": [{"ip": "::"}]}}])},
 )
+references = st.dictionaries(st.sampled_from(["kind", "name"]), names, max_size=2)
+events = st.fixed_dictionaries(
+    {"metadata": metadata},
+    optional={
+        "count": st.sampled_from([0, 1, False, None]),
+        "eventTime": st.sampled_from([None, "", "2026-01-01T00:00:00.000000Z"]),
+        "involvedObject": references | st.none() | names,
+        "reason": st.sampled_from(["", "Created"]),
+        "series": st.none() | st.dictionaries(names, st.integers(0, 1), max_size=2),
+        "source": st.dictionaries(st.sampled_from(["component", "host", "unknown"]), names | references, max_size=2),
+    },
+)
 
 
 @given(st.lists(config_maps, max_size=4))
@@ -49,6 +62,28 @@ def test_fields_of_excludes_common_metadata(objects):
     zero, creation = zero_value(SERVICE), Creation(SERVICE)
     for new in objects * 2:
         assert creation.fields_of(new) == compare_objects(zero, new, SERVICE).changed
+
+
+@given(st.lists(events, max_size=6))
+def test_fields_of_compares_with_the_fields_of_the_empty_object(objects):
+    zero, creation = zero_value(EVENT), Creation(EVENT)
+    for new in objects * 2:
+        assert creation.fields_of(new) == compare_objects(zero, new, EVENT).changed
+
+
+def test_fields_of_is_shared_by_events_about_different_objects():
+    creation = Creation(EVENT)
+    first, second, third = (
+        {
+            "metadata": {"name": f"{name}.1"},
+            "involvedObject": {"kind": "Pod", "name": name},
+            "source": {"component": name},
+            "message": name,
+        }
+        for name in ("a", "b", "c")
+    )
+    creation.fields_of(first)
+    assert creation.fields_of(second) is creation.fields_of(third)
 
 
 @pytest.mark.parametrize("wrong", [5, "a", None, ["a"], {"a": {"b": 1}}])
