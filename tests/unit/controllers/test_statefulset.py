@@ -10,6 +10,7 @@ from lightkube.models.apps_v1 import StatefulSet, StatefulSetCondition
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 
 from steersman.client.objects import name_of
+from steersman.client.transport import Response
 from steersman.controllers.statefulset import identity
 from steersman.controllers.statefulset.controller import build
 from steersman.controllers.statefulset.plan import (
@@ -20,10 +21,12 @@ from steersman.controllers.statefulset.plan import (
     MakeClaim,
     MakePod,
     ObservedState,
+    ReportController,
     max_unavailable,
     plan,
 )
 from steersman.controllers.statefulset.status import needs_write, plan_status, seconds_to_requeue
+from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.runtime.owners import owners_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,7 +57,13 @@ def pod(ordinal, *, of=None, revision="new", phase="Running", ready=True, age=10
 
 
 def claim(name, *owners, deleted=False):
-    references = [{"apiVersion": "v1", "kind": kind, "name": of, "uid": uid} for kind, of, uid in owners]
+    references = [
+        {
+            "apiVersion": "apps/v1" if kind == "StatefulSet" else "v1", "kind": kind, "name": of, "uid": uid,
+            "controller": kind != "Other",
+        }
+        for kind, of, uid in owners
+    ]  # fmt: skip
     metadata = {"name": name, "namespace": "ns", "ownerReferences": references,
                 "deletionTimestamp": NOW if deleted else None}  # fmt: skip
     return msgspec.convert({"metadata": metadata}, PersistentVolumeClaim)
@@ -108,6 +117,11 @@ def test_new_pod_has_identity_and_storage():
         ({"whenDeleted": "Retain", "whenScaled": "Delete"}, 5, [], ["pod-5"]),
         (DELETE, 0, [("Pod", "web-0", "pod-0")], ["set"]),
         (DELETE, 5, [("StatefulSet", "web", "set"), ("Other", "o", "o")], ["o", "pod-5"]),
+        (DELETE, 0, [("StatefulSet", "web", "former")], ["former"]),
+        (DELETE, 0, [("Pod", "web-0", "former")], ["former"]),
+        (DELETE, 0, [("Controller", "o", "o")], ["o"]),
+        (DELETE, 0, [("Controller", "o", "o"), ("StatefulSet", "web", "set")], ["o"]),
+        (None, 0, [("Controller", "o", "o"), ("StatefulSet", "web", "set")], ["o"]),
     ],
 )
 def test_with_owner_sets_references_by_retention_policy(policy, ordinal, before, after):
@@ -115,6 +129,23 @@ def test_with_owner_sets_references_by_retention_policy(policy, ordinal, before,
     owned = identity.with_owner(claim("data-web-0", *before), of, pod(ordinal))
     assert [owner.uid for owner in owners_of(owned)] == after
     assert identity.with_owner(owned, of, pod(ordinal)) is owned
+
+
+@pytest.mark.parametrize(
+    ("policy", "owner", "expected"),
+    [
+        (DELETE, ("Controller", "o", "o"), True),
+        (DELETE, ("Other", "o", "o"), False),
+        (DELETE, ("StatefulSet", "web", "set"), False),
+        (DELETE, ("StatefulSet", "web", "former"), True),
+        (DELETE, ("Pod", "web-0", "former"), True),
+        ({"whenDeleted": "Retain", "whenScaled": "Delete"}, ("Controller", "o", "o"), True),
+        (None, ("Controller", "o", "o"), False),
+    ],
+)
+def test_has_unexpected_controller_if_claims_are_deleted(policy, owner, expected):
+    of = sts(persistentVolumeClaimRetentionPolicy=policy)
+    assert identity.has_unexpected_controller(claim("data-web-0", owner), of, pod(0)) is expected
 
 
 # Living Pods
@@ -271,6 +302,17 @@ def test_plan_changes_owners_of_claims_of_pending_and_available_pods(present, ki
     assert [type(action).__name__ for action in actions] == kinds
 
 
+@pytest.mark.parametrize(
+    ("pods", "reports"), [([], True), ([{"phase": "Pending"}], True), ([{}], False), ([{"ready": False}], False)]
+)
+def test_plan_reports_another_controller_of_a_claim(pods, reports):
+    of = sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
+    actions = plan(
+        see(of, *(pod(0, of=of, **present) for present in pods), claims=[claim("data-web-0", ("Controller", "o", "o"))])
+    )
+    assert [type(action) for action in actions if not isinstance(action, MakePod)] == [ReportController] * reports
+
+
 def test_condemned_pods_own_their_claims_before_deletion():
     of = sts(0, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
     change, delete = plan(see(of, pod(0, of=of), claims=[claim("data-web-0", ("StatefulSet", "web", "set"))]))
@@ -412,6 +454,59 @@ async def test_foreign_pod_with_the_name_blocks_the_ordinal(cluster, clock, pod_
         )
 
     await cluster.until(ours, within_seconds=2)
+
+
+async def test_owned_pod_with_another_name_is_released(cluster, pod_spec):
+    await run(cluster, replicas=0)
+    owner = await cluster.client.get(StatefulSet, "web", namespace="default")
+    reference = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": owner.metadata.uid,
+                 "controller": True}  # fmt: skip
+    metadata = {"labels": {"app": "x"}, "ownerReferences": [reference]}
+    await cluster.make("v1", "Pod", "other-0", namespace="default", metadata=metadata, spec=pod_spec)
+
+    async def released():
+        pod = await cluster.client.get(Pod, "other-0", namespace="default")
+        return not pod.metadata.ownerReferences
+
+    await cluster.until(released)
+
+
+async def test_claim_of_another_controller_is_kept_and_reported(cluster):
+    storage = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "o", "controller": True}
+    await cluster.make(
+        "v1", "PersistentVolumeClaim", "data-web-0", namespace="default", metadata={"ownerReferences": [other]},
+        **storage,
+    )  # fmt: skip
+    templates = [{"metadata": {"name": "data"}, **storage}]
+    await run(cluster, volumeClaimTemplates=templates, persistentVolumeClaimRetentionPolicy=DELETE)
+    (event,) = await cluster.until(lambda: cluster.events("ConflictingController"))
+    assert event["message"] == (
+        "PersistentVolumeClaim data-web-0 has a conflicting OwnerReference that acts as a manging controller, "
+        "the retention policy is ignored for this claim"
+    )
+    existing = await cluster.client.get(PersistentVolumeClaim, "data-web-0", namespace="default")
+    assert [owner.uid for owner in existing.metadata.ownerReferences] == ["o"]
+
+
+async def test_failed_update_of_a_claim_is_recorded_for_its_pod(cluster, monkeypatch):
+    storage = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+    await cluster.make("v1", "PersistentVolumeClaim", "data-web-0", namespace="default", **storage)
+    send = LoopbackTransport.request
+
+    async def request(self, request):
+        if request.method == "PUT" and request.path.endswith("/persistentvolumeclaims/data-web-0"):
+            return Response(403, {"content-type": "application/json"}, b'{"kind": "Status", "message": "no"}')
+        return await send(self, request)
+
+    monkeypatch.setattr(LoopbackTransport, "request", request)
+    templates = [{"metadata": {"name": "data"}, **storage}]
+    await run(cluster, volumeClaimTemplates=templates, persistentVolumeClaimRetentionPolicy=DELETE)
+    (event,) = await cluster.until(lambda: cluster.events("FailedUpdate"))
+    assert event["message"] == (
+        "Update Pod web-0 in StatefulSet web failed error: "
+        "could not update claim data-web-0 for delete policy ownerRefs: no"
+    )
 
 
 async def test_failed_claim_records_events_for_claim_and_pod(cluster):

@@ -28,6 +28,7 @@ from steersman.controllers.statefulset.plan import (
     MakeClaim,
     MakePod,
     ObservedState,
+    ReportController,
     plan,
 )
 from steersman.controllers.statefulset.status import needs_write, plan_status, seconds_to_requeue
@@ -136,8 +137,10 @@ class StatefulSetController(ManagedController):
 
     async def _claim(self, sts: StatefulSet, selector: LabelSelector) -> list[Pod]:
         references = ReferenceManager(self.client, sts, controller_resource=StatefulSet, dependents=Pod)
-        own_pods = [pod for pod in candidates(self.pods.lister, sts) if identity.belongs_to(pod, sts)]
-        return await references.claim(own_pods, lambda pod: selector.matches(labels_of(pod)))
+        return await references.claim(
+            candidates(self.pods.lister, sts),
+            lambda pod: selector.matches(labels_of(pod)) and identity.belongs_to(pod, sts),
+        )
 
     def _deletions_seen(self, key: str, pods: Iterable[Pod]) -> bool:
         """Report whether the cache shows all own deletions; checked directly, as an event may have been missed."""
@@ -192,6 +195,12 @@ class StatefulSetController(ManagedController):
                 await self._make_claim(key, sts, claim, pod)
             case ChangeClaim(claim=claim, pod=pod):
                 await self._change_claim(key, sts, claim, pod)
+            case ReportController(claim=claim):
+                message = (
+                    f"PersistentVolumeClaim {name_of(claim)} has a conflicting OwnerReference that acts as a manging "
+                    "controller, the retention policy is ignored for this claim"
+                )
+                self.events.event(sts, "Warning", "ConflictingController", message)
             case MakePod():
                 await self._make_pod(key, sts, action)
             case ChangePod(pod=pod):
@@ -227,7 +236,8 @@ class StatefulSetController(ManagedController):
         except Conflict:
             raise
         except Exception as error:
-            self._record(sts, "update", pod, error)
+            why = f"could not update claim {name_of(claim)} for delete policy ownerRefs: {error}"
+            self._record(sts, "update", pod, why)
             raise
 
     async def _make_pod(self, key: str, sts: StatefulSet, action: MakePod) -> None:

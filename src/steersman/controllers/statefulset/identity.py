@@ -9,7 +9,7 @@ from lightkube.models.core_v1 import PersistentVolumeClaim, PersistentVolumeClai
 from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
 
 from steersman.client.objects import annotations_of, labels_of, name_of, namespace_of, uid_of
-from steersman.runtime.owners import Owner, controller_of, controller_reference, owners_of
+from steersman.runtime.owners import Owner, controller_reference, owners_of
 from steersman.runtime.structs import replaced, with_metadata
 from steersman.workloads.pods import pod_from_template
 from steersman.workloads.revisions import data_hash, template_data
@@ -151,36 +151,56 @@ def deletes_claims_when_scaled(sts: StatefulSet) -> bool:
     return _policies(sts)[1]
 
 
+def has_unexpected_controller(claim: PersistentVolumeClaim, sts: StatefulSet, pod: Pod) -> bool:
+    """Report whether a retention policy deletes the claim, but another controller or a former owner manages it.
+
+    Upstream: ``hasUnexpectedController``.
+    """
+    if not any(_policies(sts)):
+        return False
+    uids = {uid_of(sts), uid_of(pod)}
+    return any(
+        owner.uid not in uids if _names_owner(owner, sts, pod) else owner.controller for owner in owners_of(claim)
+    )
+
+
 def with_owner(claim: PersistentVolumeClaim, sts: StatefulSet, pod: Pod) -> PersistentVolumeClaim:
     """Return the claim owned by the set, its Pod, or neither (KEP-1847); itself if up to date.
 
-    A claim with another controller is not changed.
+    A claim of a former set or Pod of the same name is not changed. One with another controller is owned by neither.
+    Upstream: ``isClaimOwnerUpToDate``, ``updateClaimOwnerRefForSetAndPod``.
     """
-    ours = {uid_of(sts), uid_of(pod)}
-    controller = controller_of(claim)
-    if controller is not None and controller.uid not in ours and not _is_former_pod(controller, pod):
-        return claim
-    with_set, with_pod = _policies(sts)
-    owners: list[Owner] = []
-    if with_pod and ordinal_of(pod) not in ordinals(sts):
-        owners = [controller_reference(pod, api_version="v1", kind="Pod")]
-    elif with_set:
-        owners = [controller_reference(sts, api_version="apps/v1", kind="StatefulSet")]
+    uids = {uid_of(sts), uid_of(pod)}
     before = owners_of(claim)
-    if {owner.uid: owner for owner in before if owner.uid in ours} == {owner.uid: owner for owner in owners}:
+    if any(_names_owner(owner, sts, pod) and owner.uid not in uids for owner in before):
         return claim
-    after = [*(owner for owner in before if owner.uid not in ours), *owners]
+    owners = [] if has_unexpected_controller(claim, sts, pod) else _desired_owners(sts, pod)
+    if {owner.uid: owner.controller for owner in before if owner.uid in uids} == {owner.uid: True for owner in owners}:
+        return claim
+    after = [*(owner for owner in before if owner.uid not in uids), *owners]
     return with_metadata(claim, ownerReferences=_typed(after) or None)
+
+
+def _desired_owners(sts: StatefulSet, pod: Pod) -> list[Owner]:
+    with_set, with_pod = _policies(sts)
+    if with_pod and ordinal_of(pod) not in ordinals(sts):
+        return [controller_reference(pod, api_version="v1", kind="Pod")]
+    return [controller_reference(sts, api_version="apps/v1", kind="StatefulSet")] if with_set else []
 
 
 def _typed(owners: Iterable[Owner]) -> list[OwnerReference]:
     return [OwnerReference(**owner.tree()) for owner in owners]
 
 
-def _is_former_pod(owner: Owner, pod: Pod) -> bool:
-    return owner.kind == "Pod" and owner.name == name_of(pod) and owner.uid != uid_of(pod)
+def _names_owner(owner: Owner, sts: StatefulSet, pod: Pod) -> bool:
+    """Report whether the reference names the set or the Pod, whatever its UID."""
+    reference = (owner.api_version, owner.kind, owner.name)
+    return reference in (("apps/v1", "StatefulSet", name_of(sts)), ("v1", "Pod", name_of(pod)))
 
 
 def is_stale(claim: PersistentVolumeClaim, pod: Pod) -> bool:
     """Report whether the claim is deleted with an earlier Pod of the same name, which a new Pod must wait for."""
-    return any(_is_former_pod(owner, pod) for owner in owners_of(claim))
+    return any(
+        (owner.api_version, owner.kind, owner.name) == ("v1", "Pod", name_of(pod)) and owner.uid != uid_of(pod)
+        for owner in owners_of(claim)
+    )

@@ -43,6 +43,14 @@ class ChangeClaim:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportController:
+    """Record that another controller manages a claim, whose retention policy is ignored."""
+
+    claim: PersistentVolumeClaim
+    pod: Pod
+
+
+@dataclass(frozen=True, slots=True)
 class MakePod:
     """Create a Pod, after its claims."""
 
@@ -66,7 +74,7 @@ class DeletePod:
     pod: Pod
 
 
-Action = MakeClaim | ChangeClaim | MakePod | ChangePod | DeletePod
+Action = MakeClaim | ChangeClaim | ReportController | MakePod | ChangePod | DeletePod
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +171,9 @@ def _maintain(world: ObservedState, pod: Pod) -> tuple[list[Action], bool]:
     if is_finished(pod):
         return ([] if is_being_deleted(pod) else [DeletePod(pod)]), True
     actions: list[Action] = []
-    changes = _own_claims(world, pod)
-    if phase_of(pod) == "Pending":
+    is_pending = phase_of(pod) == "Pending"
+    changes = _own_claims(world, pod, reports=is_pending)
+    if is_pending:
         actions += [*_missing_claims(world, pod)[0], *changes]
         changes = []
     if world.ordered and (is_being_deleted(pod) or not world.is_available(pod)):
@@ -185,7 +194,7 @@ def _make(world: ObservedState, ordinal: int) -> tuple[list[Action], bool]:
     ):
         return [], True  # deleted with the preceding Pod; both are recreated
     missing, obstacles = _missing_claims(world, pod)
-    return [MakePod(pod, tuple(missing), tuple(obstacles)), *_own_claims(world, pod)], True
+    return [MakePod(pod, tuple(missing), tuple(obstacles)), *_own_claims(world, pod, reports=True)], True
 
 
 def _needs_current(world: ObservedState, ordinal: int) -> bool:
@@ -213,13 +222,22 @@ def _missing_claims(world: ObservedState, pod: Pod) -> tuple[list[MakeClaim], li
     return missing, obstacles
 
 
-def _own_claims(world: ObservedState, pod: Pod) -> list[ChangeClaim]:
-    changes: list[ChangeClaim] = []
+def _own_claims(world: ObservedState, pod: Pod, *, reports: bool = False) -> list[ChangeClaim | ReportController]:
+    """Return the updates of the owners of a Pod's claims, with reports of other controllers.
+
+    Without ``reports`` these come only with an update.
+    """
+    actions: list[ChangeClaim | ReportController] = []
     for claim in identity.claims_of(world.sts, pod).values():
         existing = world.claim(name_of(claim))
-        if existing is not None and (owned := identity.with_owner(existing, world.sts, pod)) is not existing:
-            changes.append(ChangeClaim(owned, pod))
-    return changes
+        if existing is None:
+            continue
+        if identity.has_unexpected_controller(existing, world.sts, pod):
+            actions.append(ReportController(existing, pod))
+        if (owned := identity.with_owner(existing, world.sts, pod)) is not existing:
+            reports = True
+            actions.append(ChangeClaim(owned, pod))
+    return actions if reports else []
 
 
 # Condemned Pods
