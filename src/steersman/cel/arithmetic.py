@@ -32,25 +32,30 @@ def to_uint(value: int) -> UInt:
 
 
 def no_overload(function: str, *args: Any) -> EvalError:
-    """Return the error for argument types without an overload."""
-    if args and function in _ARITHMETIC and v.type_name(args[0]) in _ARITHMETIC[function]:
+    """Return the error for argument types without an overload.
+
+    cel-go names the function only if the first operand neither implements the operation nor is a receiver, i.e. a string,
+    timestamp or duration. Upstream: ``evalUnary`` and ``evalBinary``.
+    """
+    if args and v.type_name(args[0]) in (*_RECEIVERS, *_IMPLEMENTING.get(function, ())):
         return EvalError("no such overload")
     return EvalError(f"no such overload: {function}")
 
 
 _NUMBERS: Final = ("int", "uint", "double")
-_TIMES: Final = ("google.protobuf.Timestamp", "google.protobuf.Duration")
-#: cel-go's shorter error message applies where the left operand implements the operation but not for the right operand.
-_ARITHMETIC: Final = {
-    "_+_": (*_NUMBERS, *_TIMES, "string", "bytes", "list"),
-    "_-_": (*_NUMBERS, *_TIMES),
+_RECEIVERS: Final = ("string", "google.protobuf.Timestamp", "google.protobuf.Duration")
+#: Types that implement an operation, if not for all types of the other operand.
+_IMPLEMENTING: Final = {
+    "_+_": (*_NUMBERS, "bytes", "list"),
+    "_-_": _NUMBERS,
     "_*_": _NUMBERS,
     "_/_": _NUMBERS,
     "_%_": ("int", "uint"),
-    "_<_": (*_NUMBERS, *_TIMES, "string", "bytes", "bool"),
-    "_<=_": (*_NUMBERS, *_TIMES, "string", "bytes", "bool"),
-    "_>_": (*_NUMBERS, *_TIMES, "string", "bytes", "bool"),
-    "_>=_": (*_NUMBERS, *_TIMES, "string", "bytes", "bool"),
+    "-_": ("bool",),
+    "_<_": (*_NUMBERS, "bytes", "bool"),
+    "_<=_": (*_NUMBERS, "bytes", "bool"),
+    "_>_": (*_NUMBERS, "bytes", "bool"),
+    "_>=_": (*_NUMBERS, "bytes", "bool"),
 }
 
 
@@ -199,7 +204,7 @@ def is_in(value: Any, container: Any) -> bool:
             return value in container
         except TypeError:
             raise EvalError(f"unsupported key type: {v.type_name(value)}") from None
-    raise no_overload("@in")
+    raise EvalError("no such overload")
 
 
 def index(container: Any, key: Any) -> Any:
@@ -235,7 +240,7 @@ def size(value: Any) -> int:
     """Return the number of code points, bytes, items or entries."""
     if isinstance(value, (str, bytes, list, dict)):
         return len(value)
-    raise no_overload("size")
+    raise no_overload("size", value)
 
 
 def cost_size(value: Any) -> int:

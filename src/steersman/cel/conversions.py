@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery.gotext import float_text
+from steersman.apimachinery.gotext import general_float_text
 from steersman.cel import times
 from steersman.cel import values as v
 from steersman.cel.subtypes import UInt
@@ -14,6 +15,9 @@ from steersman.cel.values import NANOS, Duration, EvalError, Timestamp, TypeValu
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_DOUBLE: Final = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?)|nan", re.ASCII | re.IGNORECASE
+)
 _BOOLS: Final = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
@@ -52,18 +56,13 @@ def _whole(value: float, low: float, high: float, fault: str) -> int:
     return int(value)
 
 
-def _conversion_error(target: str) -> EvalError:
-    """Return the error of a text that is not the form of a type."""
-    return EvalError(f"type conversion error from 'string' to '{target}'")
-
-
 def _parse(text: str, target: str, low: int, high: int) -> int:
     digits = text[1:] if low < 0 and text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdigit()):
-        raise _conversion_error(target)
+        raise times.conversion_error(target)
     value = int(text) if len(text) < 40 else high + 1
     if not low <= value <= high:
-        raise _conversion_error(target)
+        raise times.conversion_error(target)
     return value
 
 
@@ -71,10 +70,12 @@ def to_double(value: Any) -> float:
     """Evaluate ``double()``."""
     if not isinstance(value, str):
         return float(value)
-    try:
-        return float(value if "_" not in value and value == value.strip() else "no number")
-    except ValueError:
-        raise _conversion_error("double") from None
+    if not _DOUBLE.fullmatch(value):
+        raise times.conversion_error("double")
+    number = float(value)
+    if math.isinf(number) and "i" not in value.lower():
+        raise times.conversion_error("double")
+    return number
 
 
 def to_bool(value: Any) -> bool:
@@ -82,7 +83,7 @@ def to_bool(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     if value not in _BOOLS:
-        raise _conversion_error("bool")
+        raise times.conversion_error("bool")
     return _BOOLS[value]
 
 
@@ -101,7 +102,7 @@ def to_string(value: Any) -> str:
         case int():
             return str(int(value))
         case float():
-            return float_text(value)
+            return general_float_text(value)
         case bytes():
             try:
                 return value.decode()
@@ -122,10 +123,12 @@ def to_timestamp(value: Any) -> Timestamp:
 
 
 def to_duration(value: Any) -> Duration:
-    """Evaluate ``duration()`` of a string or of nanoseconds."""
+    """Evaluate ``duration()`` of a string; cel-go declares integers as well, but does not convert them."""
     if isinstance(value, Duration):
         return value
-    return times.parse_duration(value) if isinstance(value, str) else Duration(value)
+    if not isinstance(value, str):
+        raise EvalError("type conversion error from 'int' to 'google.protobuf.Duration'")
+    return times.parse_duration(value)
 
 
 def to_type(value: Any) -> TypeValue:

@@ -419,6 +419,8 @@ def _invocation(function: Function, candidates: Sequence[Overload], operands: Se
 
 def _dispatch(function: Function, candidates: Sequence[Overload]) -> Callable[..., Any]:
     """Return the implementation of a call, dispatching on argument types unless all candidates share it."""
+    if not function.has_type_guards:
+        return candidates[0].compute
     computes = {overload.compute for overload in candidates}
     if len(computes) == 1 and function.name.startswith(("_", "@", "-", "!")):
         return candidates[0].compute

@@ -41,13 +41,17 @@ class Overload:
 class Function:
     """A function with its overloads, in matching order."""
 
-    __slots__ = ("cost", "name", "overloads")
+    __slots__ = ("cost", "has_type_guards", "name", "overloads")
 
-    def __init__(self, name: str, overloads: Iterable[Overload], cost: Cost | None = None) -> None:
+    def __init__(
+        self, name: str, overloads: Iterable[Overload], cost: Cost | None = None, *, has_type_guards: bool = True
+    ) -> None:
         self.name: Final = name
         self.overloads: Final = tuple(overloads)
         #: Cost function; None for cost 1.
         self.cost: Final = cost
+        #: False if all overloads share an implementation that checks the types of its arguments itself.
+        self.has_type_guards: Final = has_type_guards
 
     def extended(self, other: Function) -> Function:
         """Return a function with the overloads of both."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.regexp import Regexp, RegexpCostError, RegexpError, compile_regexp
 from steersman.cel.functions import Function, member
 from steersman.cel.types import INT as _INT
@@ -18,8 +17,12 @@ if TYPE_CHECKING:
 _COST_MAX: Final = 1_000_000
 
 
-def matches(text: str, pattern: str) -> bool:
+def matches(text: Any, pattern: Any) -> bool:
     """Report whether the pattern matches anywhere."""
+    if not isinstance(text, str):
+        raise EvalError("no such overload: matches")
+    if not isinstance(pattern, str):
+        raise EvalError("no such overload")
     _check_cost(text, pattern)
     try:
         return compile_regexp(pattern).matches(text)
@@ -48,8 +51,8 @@ def _find_all(text: str, pattern: str, count: int = -1) -> list[str]:
 def _compiled(pattern: str) -> Regexp:
     try:
         return compile_regexp(pattern)
-    except RegexpError:
-        raise EvalError(f"Illegal regex: {quote(pattern)}") from None
+    except RegexpError as error:
+        raise EvalError(f"Illegal regex: {error}") from None
 
 
 def _check_cost(text: str, pattern: str) -> None:

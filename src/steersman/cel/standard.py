@@ -26,9 +26,12 @@ from steersman.cel.types import (
     param,
     type_of,
 )
+from steersman.cel.values import EvalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from steersman.cel.functions import Cost
 
 _A, _B = param("A"), param("B")
 _LIST, _MAP = list_of(_A), map_of(_A, _B)
@@ -122,7 +125,7 @@ def _operators() -> Iterator[Function]:
 
 def _not(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise a.no_overload("!_")
+        raise EvalError("no such overload")
     return not value
 
 
@@ -176,12 +179,16 @@ def _texts() -> Iterator[Function]:
             *(Overload(f"size_{label}", (type_,), INT, a.size) for label, type_ in sizes),
             *(member(f"{label}_size", (type_,), INT, a.size) for label, type_ in sizes),
         ],
+        has_type_guards=False,
     )
-    yield Function("contains", [member("contains_string", (STRING, STRING), BOOL, _contains)], cost=_search_cost)
-    yield Function(
-        "startsWith", [member("starts_with_string", (STRING, STRING), BOOL, str.startswith)], cost=_affix_cost
+    tests: tuple[tuple[str, str, Callable[[str, str], bool], Cost], ...] = (
+        ("contains", "contains_string", _contains, _search_cost),
+        ("startsWith", "starts_with_string", str.startswith, _affix_cost),
+        ("endsWith", "ends_with_string", str.endswith, _affix_cost),
     )
-    yield Function("endsWith", [member("ends_with_string", (STRING, STRING), BOOL, str.endswith)], cost=_affix_cost)
+    for name, label, test, cost in tests:
+        overload = member(label, (STRING, STRING), BOOL, _text_test(test))
+        yield Function(name, [overload], cost=cost, has_type_guards=False)
     yield Function(
         "matches",
         [
@@ -189,7 +196,17 @@ def _texts() -> Iterator[Function]:
             member("matches_string", (STRING, STRING), BOOL, regex.matches),
         ],
         cost=regex.cost,
+        has_type_guards=False,
     )
+
+
+def _text_test(test: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
+    def compute(text: Any, part: Any) -> bool:
+        if not isinstance(text, str) or not isinstance(part, str):
+            raise EvalError("no such overload")
+        return test(text, part)
+
+    return compute
 
 
 def _contains(text: str, part: str) -> bool:

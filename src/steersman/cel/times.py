@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-from steersman.cel.values import NANOS, Duration, EvalError, Timestamp
+from steersman.apimachinery.gotext import quote
+from steersman.cel.values import INT_MAX, NANOS, Duration, EvalError, Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,23 +26,34 @@ _UNITS: Final = {
 _DURATION: Final = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+")
 _PART: Final = re.compile(r"([0-9]*)\.?([0-9]*)(ns|us|µs|μs|ms|s|m|h)")
 _TIMESTAMP: Final = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+    r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
 )
-_OFFSET: Final = re.compile(r"([+-]?)(\d\d):(\d\d)", re.ASCII)
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+#: Largest offset of a time zone, in hours and minutes.
+_OFFSET_MAX: Final = (24, 60)
+#: Minutes of a day.
+_DAY: Final = 24 * 60
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def conversion_error(target: str) -> EvalError:
+    """Return the error of a text that is not the form of a type."""
+    return EvalError(f"type conversion error from 'string' to '{target}'")
 
 
 def parse_duration(text: str) -> Duration:
     """Parse a Go duration (``1h30m``). Raises EvalError."""
-    if text.lstrip("+-") == "0":
+    if (text[1:] if text[:1] in ("+", "-") else text) == "0":
         return Duration(0)
     if not _DURATION.fullmatch(text) or len(text) > 200:
-        raise EvalError(f'time: invalid duration "{text}"')
+        raise conversion_error("google.protobuf.Duration")
     total = 0
     for whole, fraction, unit in _PART.findall(text):
         total += int(whole or "0") * _UNITS[unit]
         if fraction:
             total += int(fraction) * _UNITS[unit] // 10 ** len(fraction)
+    if total > INT_MAX + text.startswith("-"):
+        raise conversion_error("google.protobuf.Duration")
     return Duration(-total if text.startswith("-") else total)
 
 
@@ -54,21 +66,23 @@ def show_duration(value: Duration) -> str:
 
 
 def parse_timestamp(text: str) -> Timestamp:
-    """Parse RFC 3339 with nanoseconds. Raises EvalError."""
+    """Parse RFC 3339 with nanoseconds, as Go's ``time.Parse``. Raises EvalError."""
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
-        raise EvalError(f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse "{text}" as "2006"')
+        raise conversion_error("google.protobuf.Timestamp")
     year, month, day, hour, minute, second = map(int, match.groups()[:6])
+    hours, minutes = (int(match[9]), int(match[10])) if match[8] else (0, 0)
     try:
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+        # Year 0 is a leap year, as year 4 is.
+        moment = datetime(year or 4, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
-        raise EvalError(f'parsing time "{text}": value out of range') from None
+        raise conversion_error("google.protobuf.Timestamp") from None
+    if hours > _OFFSET_MAX[0] or minutes > _OFFSET_MAX[1]:
+        raise conversion_error("google.protobuf.Timestamp")
+    if not year:
+        raise EvalError("timestamp overflow")
     nanos = int((match[7] or "0").ljust(9, "0")[:9])
-    zone = match[8]
-    offset = 0
-    if zone not in "Zz":
-        sign = -1 if zone[0] == "-" else 1
-        offset = sign * (int(zone[1:3]) * 3600 + int(zone[4:6]) * 60)
+    offset = (hours * 3600 + minutes * 60) * (-1 if match[8] == "-" else 1)
     since = moment - _EPOCH
     return Timestamp((since.days * 86400 + since.seconds - offset) * NANOS + nanos)
 
@@ -90,18 +104,25 @@ def _in_zone(value: Timestamp, zone: str) -> datetime:
 
 
 def _zone(name: str) -> tzinfo:
+    """Return a zone by its name or its offset (``-08:00``). Upstream: ``inTimeZone`` in cel-go's ``cel/library.go``."""
     if name in ("", "UTC"):
         return UTC
-    offset = _OFFSET.fullmatch(name)
-    if offset:
-        span = timedelta(hours=int(offset[2]), minutes=int(offset[3]))
-        if span >= timedelta(days=1):
+    hours, colon, minutes = name.partition(":")
+    if colon:
+        east = _number(hours) * 60 + _number(minutes) * (-1 if name.startswith("-") else 1)
+        if not -_DAY < east < _DAY:
             raise EvalError(f"unknown time zone {name}")
-        return timezone(-span if offset[1] == "-" else span)
+        return timezone(timedelta(minutes=east))
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise EvalError(f"unknown time zone {name}") from None
+
+
+def _number(text: str) -> int:
+    if not _INTEGER.fullmatch(text):
+        raise EvalError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
+    return max(-_DAY, min(int(text[:9]), _DAY))
 
 
 def _part(read: Callable[[datetime], int]) -> Callable[..., int]:
