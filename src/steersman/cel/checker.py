@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from steersman.cel.environment import Environment
     from steersman.cel.functions import Function, Overload
 
-#: Functions in whose arguments list and map literals may mix types.
-_MIXING_FUNCTIONS: Final = frozenset({"format"})
 _CONSTANTS: Final[dict[type, Type]] = {
     bool: t.BOOL,
     int: t.INT,
@@ -59,8 +57,6 @@ class _Checker:
         self._bindings = Bindings()
         self._free = 0
         self.issues: Final[list[Issue]] = []
-        #: Number of enclosing calls whose literals may mix types.
-        self._mixing_calls = 0
 
     def check(self, node: Node) -> Type:
         checked = _HANDLERS[type(node)](self, node)
@@ -145,14 +141,6 @@ class _Checker:
     def _call(self, node: ast.Call) -> Type:
         if node.target is not None and node.function == "bind" and self._is_bind(node):
             return self._bind(node)
-        if node.function in _MIXING_FUNCTIONS:
-            self._mixing_calls += 1
-            checked = self._checked_call(node)
-            self._mixing_calls -= 1
-            return checked
-        return self._checked_call(node)
-
-    def _checked_call(self, node: ast.Call) -> Type:
         for arg in node.args:
             self.check(arg)
         functions = self._environment.functions
@@ -238,17 +226,15 @@ class _Checker:
         result, _ = self._try_overloads(self._environment.functions[name], resolved, is_member=False)
         return self._no_overload(position, name, resolved) if result is None else result
 
-    def _join(self, node: Node, before: Type | None, type_: Type) -> Type:
-        """Return the common type of list items, which must be equal (``HomogeneousAggregateLiterals``)."""
+    def _join(self, before: Type | None, type_: Type) -> Type:
+        """Return the common type of list items or map entries; ``validators`` rejects literals that mix types."""
         if before is None:
             return type_
         trial = self._bindings.copy()
         if trial.assignable(before, type_):
             self._bindings = trial
             return before if t.is_less_specific(before, type_) else type_
-        if self._mixing_calls:
-            return t.DYN
-        return self._mismatch(node.position, before, type_)
+        return t.DYN
 
     def _mismatch(self, position: int, expected: Type, actual: Type) -> Type:
         names = [self._bindings.resolve(type_, free_is_dyn=True).show() for type_ in (expected, actual)]
@@ -267,16 +253,16 @@ class _Checker:
         joined: Type | None = None
         for position, item in enumerate(node.items):
             type_ = self._unwrapped(item) if position in node.optional else self.check(item)
-            joined = self._join(item, joined, self._resolve_type(type_))
+            joined = self._join(joined, self._resolve_type(type_))
         return t.list_of(joined or self._new_param())
 
     def _map(self, node: ast.MapNode) -> Type:
         keys: Type | None = None
         values: Type | None = None
         for entry in node.entries:
-            keys = self._join(entry.key, keys, self._resolve_type(self.check(entry.key)))
+            keys = self._join(keys, self._resolve_type(self.check(entry.key)))
             type_ = self._unwrapped(entry.value) if entry.optional else self.check(entry.value)
-            values = self._join(entry.value, values, self._resolve_type(type_))
+            values = self._join(values, self._resolve_type(type_))
         return t.map_of(keys or self._new_param(), values or self._new_param())
 
     def _object(self, node: ast.ObjectNode) -> Type:

@@ -9,7 +9,7 @@ from steersman.cel.checker import check
 from steersman.cel.evaluator import Evaluated, Evaluator
 from steersman.cel.parser import parse
 from steersman.cel.source import CompileError, Issue
-from steersman.cel.validators import validate_literals
+from steersman.cel.validators import validate_expression
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ def compile_expression(expression: str, environment: Environment) -> Program:
     tree, source = parse(expression)
     try:
         type_ = check(tree, source, environment)
-        validate_literals(tree, source)
+        validate_expression(tree, source)
         return Program(expression, tree, type_, environment)
     except RecursionError:
         raise CompileError(source, [Issue(-1, "expression is nested too deeply")]) from None

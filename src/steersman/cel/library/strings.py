@@ -43,21 +43,21 @@ def _char_at(text: str, position: int) -> str:
 
 
 def _index_of(text: str, part: str, start: int = 0) -> int:
-    if part == "" and start == 0:
-        return 0
-    if start < 0 or start > len(text):
+    if part == "":
+        return start
+    if start < 0:
         raise _out_of_range(start)
     return text.find(part, start)
 
 
 def _last_index_of(text: str, part: str, last: int | None = None) -> int:
-    if last is None:
-        return text.rfind(part)
-    if last < 0 or last > len(text):
-        raise _out_of_range(last)
     if part == "":
-        return last
-    return text.rfind(part, 0, last + len(part))
+        return len(text) if last is None else last
+    if last is None:
+        last = len(text) - 1
+    if last < 0:
+        raise _out_of_range(last)
+    return text.rfind(part, 0, last + len(part)) if last < len(text) else -1
 
 
 def _replace(text: str, old: str, new: str, count: int = -1) -> str:
