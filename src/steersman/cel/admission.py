@@ -115,6 +115,11 @@ def environment(*, params: bool, authorizer: bool, makes_objects: bool = False) 
 class ExpressionError(Exception):
     """An expression does not compile; the text is the error shown to the user."""
 
+    def __init__(self, detail: str, *, is_internal: bool = False) -> None:
+        """``is_internal``: upstream reports an internal error, not an invalid value."""
+        super().__init__(detail)
+        self.is_internal: Final = is_internal
+
 
 class Compiler:
     """Compiler for the expressions of one policy, which share its variables."""
@@ -158,6 +163,14 @@ class Compiler:
 
     def compile(self, expression: str, purpose: Purpose, *, authorizer: bool = True) -> Program:
         """Compile an expression. Raises ExpressionError."""
+        program = self.check(expression, purpose, authorizer=authorizer)
+        if program.instantiation_error:
+            detail = f"program instantiation failed: {program.instantiation_error}"
+            raise ExpressionError(detail, is_internal=True)
+        return program
+
+    def check(self, expression: str, purpose: Purpose, *, authorizer: bool = True) -> Program:
+        """Compile an expression without errors of its instantiation. Raises ExpressionError."""
         try:
             program = compile_expression(expression, self._environment(purpose, authorizer=authorizer))
         except CompileError as error:

@@ -50,6 +50,11 @@ def _environment() -> Environment:
 class SelectorError(Exception):
     """A selector does not compile; the text is the error shown to the user."""
 
+    def __init__(self, detail: str, *, is_internal: bool = False) -> None:
+        """``is_internal``: upstream reports an internal error, not an invalid value."""
+        super().__init__(detail)
+        self.is_internal: Final = is_internal
+
 
 def compile_selector(expression: str) -> Program:
     """Compile a device selector. Raises SelectorError."""
@@ -59,6 +64,8 @@ def compile_selector(expression: str) -> Program:
         raise SelectorError(f"compilation failed: {error}") from None
     if program.type not in (t.BOOL, t.ANY):
         raise SelectorError(f"must evaluate to bool or the unknown type, not {program.type}")
+    if program.instantiation_error:
+        raise SelectorError(f"program instantiation failed: {program.instantiation_error}", is_internal=True)
     return program
 
 

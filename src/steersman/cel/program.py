@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery.workmeter import spend
 from steersman.cel.checker import check
 from steersman.cel.evaluator import Evaluated, Evaluator
+from steersman.cel.instantiation import instantiation_error
 from steersman.cel.parser import parse
 from steersman.cel.source import CompileError, Issue
 from steersman.cel.validators import validate_expression
@@ -27,13 +28,15 @@ PER_CALL_LIMIT: Final = 1_000_000
 class Program:
     """A checked expression; immutable and shared by evaluations."""
 
-    __slots__ = ("_evaluator", "expression", "names", "tree", "type")
+    __slots__ = ("_evaluator", "expression", "instantiation_error", "names", "tree", "type")
 
     def __init__(self, expression: str, tree: Node, type_: Type, environment: Environment) -> None:
         self.expression: Final = expression
         self.tree: Final = tree
         self.type: Final = type_
         self._evaluator: Final = Evaluator(tree, environment)
+        #: Why upstream cannot make a program of the expression, although it compiles; else empty.
+        self.instantiation_error: Final = instantiation_error(tree, environment)
         #: Variables used by the expression.
         self.names: Final = self._evaluator.names
 

@@ -49,8 +49,11 @@ class Rule:
         if program.type != t.BOOL:
             self.error = "cel expression must evaluate to a bool"
             return
-        self.program = program
         self.uses_old = "oldSelf" in program.names
+        if program.instantiation_error:
+            self.error = f"program instantiation failed: {program.instantiation_error}"
+            return
+        self.program = program
         self.max_cost = estimate_cost(program.tree)
 
     def _compile_message(self, expression: str, environment: Environment) -> None:
@@ -61,6 +64,9 @@ class Rule:
             return
         if program.type != t.STRING:
             self.message_error = "messageExpression must evaluate to a string"
+            return
+        if program.instantiation_error:
+            self.message_error = f"messageExpression instantiation failed: {program.instantiation_error}"
             return
         self.message = program
         self.message_max_cost = estimate_cost(program.tree)

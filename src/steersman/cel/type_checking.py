@@ -41,7 +41,7 @@ def _type_errors(expression: str, spec: Tree, kinds: Sequence[tuple[str, Type]],
         for variable in spec.get("variables") or ():
             compiler.try_variable(variable["name"], variable["expression"])
         try:
-            compiler.compile(expression, VARIABLE)
+            compiler.check(expression, VARIABLE)
         except ExpressionError as error:
             messages.append(f"{kind}: {str(error).removeprefix(_FAILED)}\n")
     return messages

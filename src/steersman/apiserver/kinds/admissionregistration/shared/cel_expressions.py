@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.field import FieldError, Path
     from steersman.apimachinery.trees import Tree
-    from steersman.cel.admission import Compiler, Purpose
+    from steersman.cel.admission import Compiler, ExpressionError, Purpose
 
 
 class PolicyExpressions:
@@ -41,7 +41,7 @@ class PolicyExpressions:
         try:
             self.compiler.add_variable(name, expression, purpose)
         except admission.ExpressionError as error:
-            yield field.invalid(path, expression, str(error))
+            yield _error(error, path, expression)
 
     def condition(self, expression: str, path: Path) -> Iterator[FieldError]:
         """Validate a boolean condition."""
@@ -77,7 +77,13 @@ class PolicyExpressions:
         try:
             self.compiler.compile(expression, purpose, authorizer=authorizer)
         except ExpressionError as error:
-            yield field.invalid(path, shown or expression, str(error))
+            yield _error(error, path, shown or expression)
+
+
+def _error(error: ExpressionError, path: Path, expression: str) -> FieldError:
+    if error.is_internal:
+        return field.internal(path, str(error))
+    return field.invalid(path, expression, str(error))
 
 
 def check_match_condition(expression: str, path: Path, *, has_params: bool) -> Iterator[FieldError]:

@@ -22,7 +22,7 @@ def check_selector(expression: str, path: Path) -> Iterator[FieldError]:
     try:
         program = compile_selector(expression)
     except SelectorError as error:
-        yield field.invalid(path, expression, str(error))
+        yield field.internal(path, str(error)) if error.is_internal else field.invalid(path, expression, str(error))
         return
     if estimate_cost(program.tree) > COST_LIMIT:
         yield field.forbidden(path, "too complex, exceeds cost limit")
