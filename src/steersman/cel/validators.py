@@ -127,8 +127,8 @@ def _format_issue(call: ast.Call, text: str, arguments: Sequence[Node]) -> Issue
 
     try:
         _, used = interpolate(text, len(arguments), check, syntax_first=True)
-    except _ArgumentError as error:
-        return Issue(error.argument.position, str(error))
+    except _ArgumentError as mismatch:
+        return Issue(mismatch.argument.position, str(mismatch))
     except EvalError as error:
         return Issue(call.position, str(error))
     if used < len(arguments):

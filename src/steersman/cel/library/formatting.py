@@ -57,18 +57,18 @@ def interpolate(
     """
     parts: list[str] = []
     place = used = size = 0
-    while (found := text.find("%", place)) >= 0:
-        parts.append(text[place:found])
-        if text.startswith("%%", found):
+    while (percent := text.find("%", place)) >= 0:
+        parts.append(text[place:percent])
+        if text.startswith("%%", percent):
             parts.append("%")
-            place = found + 2
+            place = percent + 2
             continue
-        is_end = found + 1 == len(text)
+        is_end = percent + 1 == len(text)
         if used >= count and not (is_end and syntax_first):
             raise EvalError(f"index {used} out of range")
         if is_end:
             raise EvalError("unexpected end of string")
-        clause, place = _parse_clause(text, found + 1)
+        clause, place = _parse_clause(text, percent + 1)
         parts.append(substitute(clause, used))
         used += 1
         size += len(parts[-1])
