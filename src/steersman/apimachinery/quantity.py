@@ -27,6 +27,8 @@ SUFFIX_WRONG: Final = "unable to parse quantity's suffix"
 
 _NANOS: Final = 10**9
 _MAX_INT64: Final = 2**63 - 1
+#: Digits that fit into an int64 with certainty.
+_MAX_INT64_DIGITS: Final = 18
 #: Larger exponents and more digits are of no use, but would make slow, huge integers.
 _MAX_DIGITS: Final = 1000
 
@@ -163,6 +165,55 @@ def parse(text: str) -> Quantity:
     return Quantity(-nanos if sign == "-" else nanos, format_, looks_canonical=looks_canonical)
 
 
+class Int64Amount(NamedTuple):
+    """An amount that upstream keeps as an int64 and a power of ten, not as a decimal. Upstream: ``int64Amount``."""
+
+    value: int
+    scale: int
+
+    @property
+    def integer(self) -> int | None:
+        """Return the amount as an int64 if it has no scale or a positive one, even if it is whole."""
+        return _int64(self.value * 10**self.scale) if self.scale >= 0 else None
+
+    def plus(self, other: Int64Amount) -> Int64Amount | None:
+        """Return the sum; None if it needs a decimal."""
+        if not other.value:
+            return self
+        if not self.value:
+            return other
+        scale = min(self.scale, other.scale)
+        left = _int64(self.value * 10 ** (self.scale - scale))
+        right = _int64(other.value * 10 ** (other.scale - scale))
+        total = None if left is None or right is None else _int64(left + right)
+        return None if total is None else Int64Amount(total, scale)
+
+
+def _int64(value: int) -> int | None:
+    return value if -_MAX_INT64 - 1 <= value <= _MAX_INT64 else None
+
+
+def int64_amount(text: str) -> Int64Amount | None:
+    """Return the amount of a valid quantity as upstream parses it; None if it needs a decimal. Upstream: ``ParseQuantity``."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        return None
+    sign, number, fraction, suffix_text = match.groups()
+    number, fraction = number.lstrip("0"), fraction or ""
+    suffix = _suffix(suffix_text)
+    count = len(number or "0") + len(fraction)
+    if suffix.base == 2:
+        if fraction or 14 - count - suffix.exponent * 3 // 10 < 0:
+            return None
+        scale, factor = 0, 1 << suffix.exponent
+    else:
+        scale, factor = suffix.exponent - len(fraction), 1
+        if count > _MAX_INT64_DIGITS or scale < -9:
+            return None
+    value = _int64(int(number + fraction or "0") * factor)
+    return None if value is None else Int64Amount(-value if sign == "-" else value, scale)
+
+
 _SUFFIXES: Final = {
     **{text: _Suffix(10, exponent, Format.DECIMAL_SI) for text, exponent in _DECIMAL_SUFFIXES.items()},
     **{text: _Suffix(2, exponent, Format.BINARY_SI) for text, exponent in _BINARY_SUFFIXES.items()},
@@ -216,6 +267,6 @@ def _looks_canonical(number: str, fraction: str, suffix: _Suffix) -> bool:
         digits_left = 14 - len(number) - suffix.exponent * 3 // 10
         return not fraction and digits_left >= 0 and int(number or "0") % 8 != 0
     scale = suffix.exponent - len(fraction)
-    if len(number or "0") + len(fraction) > 18 or scale < -9:
+    if len(number or "0") + len(fraction) > _MAX_INT64_DIGITS or scale < -9:
         return False
     return scale % 3 == 0 and number != "" and not (number + fraction).endswith("000")

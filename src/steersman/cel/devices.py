@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery import quantity
 from steersman.cel import types as t
 from steersman.cel.environment import Environment, kubernetes
 from steersman.cel.library.quantities import QUANTITY, QuantityValue
@@ -78,7 +77,7 @@ def device_value(
     for name, attribute in attributes.items():
         _put(read_attributes, driver, name, _attribute(attribute))
     for name, entry in capacity.items():
-        _put(read_capacity, driver, name, QuantityValue(quantity.parse(str(entry["value"]))))
+        _put(read_capacity, driver, name, QuantityValue.of(str(entry["value"])))
     return {
         "driver": driver,
         "attributes": ByDomain(read_attributes),

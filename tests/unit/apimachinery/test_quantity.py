@@ -187,3 +187,32 @@ def test_read_back_keeps_text_that_looks_canonical(text: str, expected: str) -> 
 @given(TEXTS)
 def test_read_back_keeps_the_amount(text: str) -> None:
     assert parse(quantity.read_back(text)) == parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("0", (0, 0)),
+        ("00", (0, 0)),
+        ("-1.50", (-150, -2)),
+        ("1000m", (1000, -3)),
+        ("5k", (5, 3)),
+        ("1e3", (1, 3)),
+        ("1Ti", (2**40, 0)),
+        ("1Pi", None),
+        ("1.5Gi", None),
+        ("1234567890123456789", None),
+        ("0.0000000001", None),
+    ],
+)
+def test_int64_amount_is_none_for_decimals(text, amount):
+    assert quantity.int64_amount(text) == amount
+
+
+def test_int64_amounts_are_integers_without_a_negative_scale():
+    assert quantity.Int64Amount(1000, -3).integer is None
+    assert quantity.Int64Amount(5, 3).integer == 5000
+    assert quantity.Int64Amount(10, 18).integer is None
+    assert quantity.Int64Amount(5, 3).plus(quantity.Int64Amount(1, 0)) == (5001, 0)
+    assert quantity.Int64Amount(0, -3).plus(quantity.Int64Amount(1, 0)) == (1, 0)
+    assert quantity.Int64Amount(9, 18).plus(quantity.Int64Amount(1, -3)) is None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery import quantity
-from steersman.apimachinery.quantity import Quantity
+from steersman.apimachinery.quantity import Int64Amount, Quantity
 from steersman.cel.functions import Function, Overload, member
 from steersman.cel.standard import tenth
 from steersman.cel.types import BOOL, DOUBLE, INT, STRING, object_type
-from steersman.cel.values import INT_MAX, INT_MIN, EvalError, Opaque
+from steersman.cel.values import EvalError, Opaque
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,10 +24,17 @@ class QuantityValue(Opaque):
     """A resource quantity."""
 
     type_name: ClassVar[str] = QUANTITY.name
-    __slots__ = ("amount",)
+    __slots__ = ("amount", "small")
 
-    def __init__(self, amount: Quantity) -> None:
+    def __init__(self, amount: Quantity, small: Int64Amount | None = None) -> None:
         self.amount: Final = amount
+        #: The amount if upstream keeps it as an int64; only then can it be an integer.
+        self.small: Final = small
+
+    @classmethod
+    def of(cls, text: str) -> QuantityValue:
+        """Parse a quantity. Raises ValueError."""
+        return cls(quantity.parse(text), quantity.int64_amount(text))
 
     @property
     def key(self) -> Any:
@@ -36,7 +43,7 @@ class QuantityValue(Opaque):
 
 def _parse(text: str) -> QuantityValue:
     try:
-        return QuantityValue(quantity.parse(text))
+        return QuantityValue.of(text)
     except ValueError as error:
         raise EvalError(str(error)) from None
 
@@ -53,29 +60,44 @@ def _compare(one: QuantityValue, other: QuantityValue) -> int:
     return (one.amount > other.amount) - (one.amount < other.amount)
 
 
+def _integer(value: QuantityValue) -> int | None:
+    return None if value.small is None else value.small.integer
+
+
 def _is_integer(value: QuantityValue) -> bool:
-    whole, rest = divmod(value.amount.nanos, _NANOS)
-    return not rest and INT_MIN <= whole <= INT_MAX
+    return _integer(value) is not None
 
 
 def _as_integer(value: QuantityValue) -> int:
-    if not _is_integer(value):
+    integer = _integer(value)
+    if integer is None:
         raise EvalError("cannot convert value to integer")
-    return int(value.amount)
+    return integer
 
 
 def _as_float(value: QuantityValue) -> float:
-    return value.amount.nanos / _NANOS
+    if value.small is None:
+        return value.amount.nanos / _NANOS
+    # Not a division: the result has upstream's rounding errors.
+    return value.small.value * float(f"1e{value.small.scale}")
+
+
+def _quantity(value: Any) -> QuantityValue:
+    return value if isinstance(value, QuantityValue) else QuantityValue(Quantity.of(value), Int64Amount(value, 0))
 
 
 def _add(value: QuantityValue, other: Any) -> QuantityValue:
-    more = other.amount if isinstance(other, QuantityValue) else Quantity.of(other)
-    return QuantityValue(value.amount + more)
+    more = _quantity(other)
+    total = None if value.small is None or more.small is None else value.small.plus(more.small)
+    return QuantityValue(value.amount + more.amount, total)
 
 
 def _sub(value: QuantityValue, other: Any) -> QuantityValue:
-    less = other.amount if isinstance(other, QuantityValue) else Quantity.of(other)
-    return QuantityValue(value.amount - less)
+    less = _quantity(other)
+    rest = None
+    if value.small is not None and less.small is not None:
+        rest = value.small.plus(Int64Amount(-less.small.value, less.small.scale))
+    return QuantityValue(value.amount - less.amount, rest)
 
 
 def _sign(value: QuantityValue) -> int:
