@@ -11,6 +11,8 @@ from steersman.cel.library.authorizer import AUTHORIZER, CheckAttributes, CheckD
 from steersman.cel.program import compile_expression
 from steersman.cel.values import EvalError
 
+_NO_PREFIX = "network address parse error during conversion from string"
+
 
 @pytest.mark.parametrize(
     "expression",
@@ -43,6 +45,8 @@ from steersman.cel.values import EvalError
         "[{'n': 'b'}, {'n': 'a'}].sortBy(x, x.n) == [{'n': 'a'}, {'n': 'b'}]",
         "sets.contains([1, 2], [1]) && sets.equivalent([1, 1], [1]) && sets.intersects([1, 2], [2, 3])",
         "quantity('1Gi').isGreaterThan(quantity('1G')) && quantity('1.5').add(1) == quantity('2500m')",
+        "quantity('1k').sub(1).asInteger() == 999 && !quantity('500m').add(quantity('500m')).isInteger()",
+        "quantity('0.3').asApproximateFloat() == 0.30000000000000004 && quantity('1.5Gi').asApproximateFloat() == 1610612736.0",
         "quantity('1k').asInteger() == 1000 && !quantity('50m').isInteger() && sign(quantity('-1')) == -1",
         "isQuantity('1Mi') && !isQuantity('x') && quantity('1').compareTo(quantity('2')) == -1",
         "url('https://u@h.example:8443/a%20b?x=1&x=2').getHost() == 'h.example:8443' && isURL('/path') && !isURL('x y')",
@@ -76,6 +80,28 @@ def test_library_true_expressions(expression):
             "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
         ),
         ("quantity('1.5').asInteger()", "cannot convert value to integer"),
+        ("quantity('1000m').asInteger()", "cannot convert value to integer"),
+        ("quantity('1.5Gi').asInteger()", "cannot convert value to integer"),
+        ("semver('1.2')", "No Major.Minor.Patch elements found"),
+        ("semver('v1.2.3')", 'Invalid character(s) found in major number "v1"'),
+        ("semver('1.02.3')", 'Minor number must not contain leading zeroes "02"'),
+        ("semver('1.2.3-01')", 'Numeric PreRelease version must not contain leading zeroes "01"'),
+        ("semver('1.2.3-a_b')", 'Invalid character(s) found in prerelease "a_b"'),
+        ("semver('1.2.3-')", "Prerelease is empty"),
+        ("semver('1.2.3+')", "Build meta data is empty"),
+        ("semver('..')", 'strconv.ParseUint: parsing "": invalid syntax'),
+        ("semver('v1-rc', true)", "short version cannot contain PreRelease/Build meta data"),
+        ("url('a')", 'URL parse error during conversion from string: parse "a": invalid URI for request'),
+        (
+            "ip('1.2.3')",
+            'IP Address "1.2.3" parse error during conversion from string: ParseAddr("1.2.3"): IPv4 address too short',
+        ),
+        ("ip('::ffff:1.2.3.4')", 'IPv4-mapped IPv6 address "::ffff:1.2.3.4" is not allowed'),
+        (
+            "cidr('a')",
+            f"{_NO_PREFIX}: {_NO_PREFIX}: netip.ParsePrefix(\"a\"): no '/'",
+        ),
+        ("cidr('10.0.0.0/8').containsIP('a')", "no such overload"),
         (
             "'%d'.format([dyn('a')])",
             "error during formatting: decimal clause can only be used on integers, was given string",

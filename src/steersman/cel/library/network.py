@@ -6,6 +6,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.netip import address_error, prefix_error
 from steersman.cel.functions import Function, Overload, member
 from steersman.cel.standard import tenth
 from steersman.cel.types import BOOL, INT, STRING, object_type
@@ -14,6 +15,7 @@ from steersman.cel.values import EvalError, Opaque
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+_NO_PREFIX: Final = "network address parse error during conversion from string"
 _Address: TypeAlias = IPv4Address | IPv6Address
 
 IP: Final = object_type("net.IP", {})
@@ -71,24 +73,20 @@ class CIDRValue(Opaque):
 
 
 def _address(text: str) -> _Address:
-    """Parse as Go's ``netip.ParseAddr``, without zones and IPv4-mapped IPv6. Raises EvalError."""
-    try:
-        ip = ip_address(text)
-    except ValueError:
-        raise EvalError(
-            f"IP Address {quote(text)} parse error during conversion from string: {_parse_error(text)}"
-        ) from None
+    """Parse an address without a zone that is not IPv4-mapped. Raises EvalError."""
+    fault = address_error(text)
+    if fault:
+        raise EvalError(f"IP Address {quote(text)} parse error during conversion from string: {fault}")
     if "%" in text:
         raise EvalError(f"IP address {quote(text)} with zone value is not allowed")
+    return _not_mapped(text, text)
+
+
+def _not_mapped(address: str, text: str) -> _Address:
+    ip = ip_address(address)
     if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
         raise EvalError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
     return ip
-
-
-def _parse_error(text: str) -> str:
-    if "." in text or ":" in text:
-        return f"ParseAddr({quote(text)}): unexpected character (at {quote(text)})"
-    return f"ParseAddr({quote(text)}): unable to parse IP"
 
 
 def _ip(text: str) -> IPValue:
@@ -111,22 +109,24 @@ def _is_canonical(text: str) -> bool:
 
 
 def _cidr(text: str) -> CIDRValue:
-    address, slash, bits = text.partition("/")
-    fault = EvalError(
-        f"network address parse error during conversion from string: netip.ParsePrefix({quote(text)}): no '/'"
-    )
-    if not slash:
-        raise fault
-    ip = _address(address)
-    plain = bits.isascii() and bits.isdigit() and str(int(bits)) == bits
-    if not plain or int(bits) > ip.max_prefixlen:
-        detail = f"netip.ParsePrefix({quote(text)}): bad bits after slash: {quote(bits)}"
-        raise EvalError(f"network address parse error during conversion from string: {detail}")
-    return CIDRValue(ip, int(bits))
+    fault = prefix_error(text)
+    if fault:  # upstream adds its words twice
+        raise EvalError(f"{_NO_PREFIX}: {_NO_PREFIX}: {fault}")
+    address, _, bits = text.rpartition("/")
+    try:
+        return CIDRValue(_not_mapped(address, text), int(bits))
+    except EvalError as error:
+        raise EvalError(f"{_NO_PREFIX}: {error}") from None
 
 
 def _contains_ip(cidr: CIDRValue, other: Any) -> bool:
-    return cidr.holds(other.address if isinstance(other, IPValue) else _address(other))
+    if isinstance(other, IPValue):
+        return cidr.holds(other.address)
+    try:
+        address = _address(other)
+    except EvalError:  # upstream drops the error of the text
+        raise EvalError("no such overload") from None
+    return cidr.holds(address)
 
 
 def _contains_cidr(cidr: CIDRValue, other: Any) -> bool:

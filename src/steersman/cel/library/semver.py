@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from steersman.apimachinery.gotext import quote
 from steersman.cel.functions import Function, Overload, member
 from steersman.cel.standard import tenth
 from steersman.cel.types import BOOL, INT, STRING, object_type
@@ -16,11 +17,9 @@ if TYPE_CHECKING:
 SEMVER: Final = object_type("kubernetes.Semver", {})
 TYPES: Final = {SEMVER.name: SEMVER}
 
-_NUMBER: Final = "(?:0|[1-9][0-9]*)"
-_PART: Final = f"(?:{_NUMBER}|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
-_VERSION: Final = re.compile(
-    rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-({_PART}(?:\.{_PART})*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
-)
+_DIGITS: Final = re.compile(r"[0-9]*", re.ASCII)
+_PLAIN: Final = re.compile(r"[0-9A-Za-z-]*", re.ASCII)
+_UINT_MAX: Final = 2**64 - 1
 
 
 class SemverValue(Opaque):
@@ -42,39 +41,89 @@ class SemverValue(Opaque):
 
 def read(text: str) -> SemverValue | None:
     """Parse a version; None if it is invalid."""
-    match = _VERSION.fullmatch(text)
-    if match is None:
+    try:
+        return parse(text)
+    except EvalError:
         return None
-    return SemverValue((int(match[1]), int(match[2]), int(match[3])), match[4] or "")
+
+
+def parse(text: str) -> SemverValue:
+    """Parse a version. Raises EvalError with the texts of ``semver.Parse`` of github.com/blang/semver."""
+    if not text:
+        raise EvalError("Version string empty")
+    parts = text.split(".", 2)
+    if len(parts) != 3:
+        raise EvalError("No Major.Minor.Patch elements found")
+    major, minor = _number("major", parts[0]), _number("minor", parts[1])
+    rest, plus, build = parts[2].partition("+")
+    rest, dash, pre = rest.partition("-")
+    patch = _number("patch", rest)
+    if dash:
+        for part in pre.split("."):
+            _check_pre_release(part)
+    if plus:
+        for part in build.split("."):
+            _check_build(part)
+    return SemverValue((major, minor, patch), pre)
+
+
+def _number(name: str, text: str) -> int:
+    if not _DIGITS.fullmatch(text):
+        raise EvalError(f"Invalid character(s) found in {name} number {quote(text)}")
+    if len(text) > 1 and text.startswith("0"):
+        raise EvalError(f"{name.capitalize()} number must not contain leading zeroes {quote(text)}")
+    return _uint(text)
+
+
+def _uint(text: str) -> int:
+    if not text:
+        raise EvalError('strconv.ParseUint: parsing "": invalid syntax')
+    if len(text) > 20 or int(text) > _UINT_MAX:
+        raise EvalError(f"strconv.ParseUint: parsing {quote(text)}: value out of range")
+    return int(text)
+
+
+def _check_pre_release(text: str) -> None:
+    if not text:
+        raise EvalError("Prerelease is empty")
+    if not _DIGITS.fullmatch(text):
+        if not _PLAIN.fullmatch(text):
+            raise EvalError(f"Invalid character(s) found in prerelease {quote(text)}")
+    elif len(text) > 1 and text.startswith("0"):
+        raise EvalError(f"Numeric PreRelease version must not contain leading zeroes {quote(text)}")
+    else:
+        _uint(text)
+
+
+def _check_build(text: str) -> None:
+    if not text:
+        raise EvalError("Build meta data is empty")
+    if not _PLAIN.fullmatch(text):
+        raise EvalError(f"Invalid character(s) found in build meta data {quote(text)}")
 
 
 def _normalized(text: str) -> str:
-    """Remove a leading ``v`` and leading zeros, and add missing numbers as zero."""
-    text = text.removeprefix("v")
-    core = re.match(r"[0-9.]*", text)
-    head = core[0] if core else ""
-    numbers = [part.lstrip("0") or "0" for part in head.split(".")]
-    numbers += ["0"] * (3 - len(numbers))
-    return ".".join(numbers) + text[len(head) :]
+    """Remove a leading ``v`` and leading zeros, and add missing numbers as zero. Raises EvalError."""
+    parts = text.removeprefix("v").split(".", 2)
+    for place, part in enumerate(parts):
+        if len(part) > 1:
+            stripped = part.lstrip("0")
+            parts[place] = stripped if stripped[:1].isdigit() else f"0{stripped}"
+    if len(parts) < 3 and ("+" in parts[-1] or "-" in parts[-1]):
+        raise EvalError("short version cannot contain PreRelease/Build meta data")
+    return ".".join([*parts, "0", "0"][: max(3, len(parts))])
 
 
 def _parse(text: str, normalize: bool = False) -> SemverValue:  # noqa: FBT001, FBT002 — CEL calls by position
-    version = read(_normalized(text) if normalize else text)
-    if version is None:
-        raise EvalError(f"semver parse error: {_parse_error(text)}")
-    return version
-
-
-def _parse_error(text: str) -> str:
-    if not text:
-        return "Version string empty"
-    if text.count(".") < 2:
-        return "No Major.Minor.Patch elements found"
-    return f"Invalid character(s) found in version {text!r}".replace("'", '"')
+    return parse(_normalized(text) if normalize else text)
 
 
 def _is_semver(text: str, normalize: bool = False) -> bool:  # noqa: FBT001, FBT002 — CEL calls by position
-    return read(_normalized(text) if normalize else text) is not None
+    try:
+        _parse(text, normalize)
+    except EvalError:
+        return False
+    return True
 
 
 def _compare(one: SemverValue, other: SemverValue) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from steersman.apimachinery import field, names
-from steersman.apiserver.kinds.shared.go_urls import url_fault
+from steersman.apimachinery.go_urls import url_fault
 from steersman.apiserver.kinds.shared.validation import repeat_positions
 
 if TYPE_CHECKING:
