@@ -236,8 +236,8 @@ class StatefulSetController(ManagedController):
         except Conflict:
             raise
         except Exception as error:
-            why = f"could not update claim {name_of(claim)} for delete policy ownerRefs: {error}"
-            self._record(sts, "update", pod, why)
+            detail = f"could not update claim {name_of(claim)} for delete policy ownerRefs: {error}"
+            self._record(sts, "update", pod, detail)
             raise
 
     async def _make_pod(self, key: str, sts: StatefulSet, action: MakePod) -> None:
