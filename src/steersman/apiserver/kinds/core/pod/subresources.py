@@ -229,4 +229,4 @@ def _with_cpu_and_memory_of(resources: Tree | None, before: Tree | None) -> Tree
 
 
 def _without_resources(container: Tree) -> Tree:
-    return {name: value for name, value in container.items() if name != "resources" and value not in (None, [], {})}
+    return {name: value for name, value in container.items() if name != "resources" and value not in (None, [])}

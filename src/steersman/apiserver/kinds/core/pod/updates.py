@@ -159,8 +159,8 @@ def _copy_field(masked: Tree, before: Tree, name: str) -> None:
 
 
 def _without_empty(spec: Tree) -> Tree:
-    """Return the spec without empty lists and maps, which equal absent ones."""
-    return {name: value for name, value in spec.items() if value not in (None, [], {})}
+    """Return the spec without empty lists, which equal absent ones; an empty struct does not."""
+    return {name: value for name, value in spec.items() if value not in (None, [])}
 
 
 # -- scheduling gates -------------------------------------------------------------------------------------------------

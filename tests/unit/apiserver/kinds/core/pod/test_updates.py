@@ -76,6 +76,8 @@ def test_validate_pod_update_accepts_mutable_fields(new: dict, old: dict):
         ({"containers": [{"name": "d", "image": "i"}]}, {}),
         ({"nodeName": "b"}, {"nodeName": "a"}),
         ({"volumes": [{"name": "v", "emptyDir": {}}]}, {}),
+        ({"affinity": {}}, {}),
+        ({}, {"dnsConfig": {}}),
     ],
 )
 def test_validate_pod_update_rejects_other_changes(new: dict, old: dict):
