@@ -50,7 +50,10 @@ class CustomResourceDefinitionStrategy(Strategy):
         if spec.get("conversion") is None:
             spec["conversion"] = {"strategy": "None"}
         conversion = spec["conversion"]
-        service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service")
+        webhook = conversion.get("webhook")
+        if webhook is not None and webhook.get("clientConfig") is None and not webhook.get("conversionReviewVersions"):
+            del conversion["webhook"]  # lost in the conversion from v1, as upstream
+        service = ((webhook or {}).get("clientConfig") or {}).get("service")
         if service is not None and service.get("port") is None:
             service["port"] = 443
 

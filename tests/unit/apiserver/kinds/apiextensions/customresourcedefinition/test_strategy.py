@@ -27,6 +27,14 @@ def test_default_sets_conversion_strategy_none():
     assert definition("v1")["spec"]["conversion"] == {"strategy": "None"}
 
 
+@pytest.mark.parametrize("webhook", [{}, {"conversionReviewVersions": None}])
+def test_default_drops_an_empty_webhook(webhook):
+    spec = definition("v1", conversion={"strategy": "None", "webhook": webhook})["spec"]
+    assert spec["conversion"] == {"strategy": "None"}
+    spec = definition("v1", conversion={"strategy": "None", "webhook": {"clientConfig": {}}})["spec"]
+    assert "webhook" in spec["conversion"]
+
+
 def test_default_sets_webhook_service_port_443():
     webhook = {"clientConfig": {"service": {"namespace": "n", "name": "s"}}}
     spec = definition("v1", conversion={"strategy": "Webhook", "webhook": webhook})["spec"]
