@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
+_NOT_WITH_USER_NAMESPACE: Final = "when `hostUsers` is false"
 _PREEMPTION_POLICIES: Final = ("PreemptLowerPriority", "Never")
 _NAME_SERVERS_MAX: Final = 3
 _SEARCH_PATHS_MAX: Final = 32
@@ -284,10 +285,14 @@ def _validate_dns(spec: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_host_users(spec: Tree, path: Path) -> Iterator[FieldError]:
-    """Validate that a Pod with a user namespace has none of the host's network, PID and IPC namespaces."""
+    """Validate that a Pod with a user namespace has no namespace of the host and no raw block volumes."""
     for name, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
         if spec.get(name):
-            yield field.forbidden(path.child(shown), "when `hostUsers` is false")
+            yield field.forbidden(path.child(shown), _NOT_WITH_USER_NAMESPACE)
+    for kind in ("initContainers", "containers", "ephemeralContainers"):
+        for position, container in enumerate(spec.get(kind) or ()):
+            if container.get("volumeDevices"):
+                yield field.forbidden(path.child(kind).index(position).child("volumeDevices"), _NOT_WITH_USER_NAMESPACE)
 
 
 def _validate_names(spec: Tree, path: Path, errors: list[FieldError]) -> None:

@@ -73,6 +73,14 @@ def test_validate_pod_spec_accepts_valid_spec():
         ({"hostUsers": False, "hostPID": True}, "spec.HostPID: Forbidden: when `hostUsers` is false"),
         ({"hostUsers": False, "hostNetwork": True}, "spec.hostNetwork: Forbidden: when `hostUsers` is false"),
         (
+            {
+                "hostUsers": False,
+                "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}],
+                "containers": [{"name": "c", "image": "i", "volumeDevices": [{"name": "v", "devicePath": "/d"}]}],
+            },
+            "spec.containers[0].volumeDevices: Forbidden: when `hostUsers` is false",
+        ),
+        (
             {"hostnameOverride": "a", "hostNetwork": True},
             "spec.hostnameOverride: Forbidden: may not be specified when hostNetwork is true",
         ),
