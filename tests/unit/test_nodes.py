@@ -176,6 +176,15 @@ def test_new_image_restarts_its_container() -> None:
     assert new_pod["status"]["observedGeneration"] == 2
 
 
+def test_conditions_name_the_generation_of_a_new_spec() -> None:
+    new_pod = pod(containers=[{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}])
+    stages_passed(new_pod)
+    changed(new_pod, containers=[{"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}])
+    conditions = new_pod["status"]["conditions"]
+    assert {condition["observedGeneration"] for condition in conditions} == {2}
+    assert {condition["lastTransitionTime"] for condition in conditions} == {"2026-01-02T03:04:05Z"}
+
+
 @pytest.mark.parametrize(("resource", "restarts"), [("cpu", 0), ("memory", 1)])
 def test_resize_policy_decides_on_restarts(resource: str, restarts: int) -> None:
     policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]

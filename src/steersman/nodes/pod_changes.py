@@ -11,8 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steersman.apimachinery.timestamps import format_time
+from steersman.nodes.pod_conditions import container_conditions
 from steersman.nodes.pod_status import (
+    conditions,
     container_id,
+    container_statuses,
+    is_container_running,
     spec_of,
     started,
     status_of,
@@ -20,7 +24,7 @@ from steersman.nodes.pod_status import (
     with_resources,
 )
 from steersman.nodes.simulation.behavior import annotations_of, behavior_of
-from steersman.nodes.simulation.events import restart_event, start_events
+from steersman.nodes.simulation.events import resize_events, restart_event, start_events
 from steersman.nodes.simulation.images import image_problem, is_pulled
 
 if TYPE_CHECKING:
@@ -50,6 +54,13 @@ def status_for_spec(pod: Tree, stage_context: StageContext) -> tuple[Tree, list[
                 _follow(pod, container, previous_statuses.get(container["name"]), stage_context.now, events)
                 for container in spec[field]
             ]
+    statuses = container_statuses({"status": {**status, **new_status}})
+    if any(_is_resized(old, statuses.get(name, old)) for name, old in container_statuses(pod).items()):
+        resize_started, resize_completed = resize_events(pod)
+        events = [resize_started, *events, resize_completed]
+    new_status["conditions"] = conditions(
+        pod, container_conditions(pod, statuses, status.get("phase", "")), now=stage_context.now
+    )
     added = spec.get("ephemeralContainers")
     if added:
         previous_statuses = {status.get("name"): status for status in status.get("ephemeralContainerStatuses") or ()}
@@ -81,7 +92,8 @@ def _follow(pod: Tree, container: Tree, status: Tree | None, now: datetime, even
     updated = with_resources(status, container)
     if not _restarts(container, status):
         return updated
-    events.append(restart_event(container["name"]))
+    has_same_image = container.get("image", "") == status.get("image")
+    events.append(restart_event(container["name"], is_resized=has_same_image))
     started_at, image = status["state"]["running"].get("startedAt"), container.get("image", "")
     last = terminated(0, started_at or format_time(now), format_time(now), status["containerID"])
     updated |= {"image": image, "imageID": image, "lastState": last}
@@ -96,6 +108,10 @@ def _follow(pod: Tree, container: Tree, status: Tree | None, now: datetime, even
         "containerID": container_id(pod, container["name"], count),
         "state": {"running": {"startedAt": format_time(now)}},
     }
+
+
+def _is_resized(old: Tree, new: Tree) -> bool:
+    return is_container_running(old) and old.get("resources") != new.get("resources")
 
 
 def _restarts(container: Tree, status: Tree) -> bool:

@@ -66,6 +66,35 @@ async def test_new_image_restarts_the_container():
         }
 
 
+async def test_resize_is_reported_when_it_starts_and_completes():
+    async with cluster() as world:
+        policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
+        resources = {"requests": {"memory": "1Gi", "cpu": "1"}, "limits": {"memory": "2Gi"}}
+        container = {"name": "c", "image": "i:1", "resizePolicy": policy, "resources": resources}
+        await world.pod("a", containers=[container], initContainers=[{"name": "i", "image": "i:1"}])
+        await world.settle(1)
+        for resized in ({"requests": {"cpu": "2"}}, {"limits": {"memory": "3Gi"}}):
+            patch = {"spec": {"containers": [{"name": "c", "resources": resized}]}}
+            await world.client.patch(
+                PODS, "a", patch, namespace="default", patch_type=PatchType.STRATEGIC, subresource="resize"
+            )
+            await world.settle(1)
+        events = [(reason, message) for reason, _, message in await kubelet_events(world, "a")]
+        texts = [
+            f'{{"initContainers":[{{"name":"i","resources":{{}}}}],"containers":[{{"name":"c","resources":{{"limits":'
+            f'{{"memory":"{limit}"}},"requests":{{"cpu":"2","memory":"1Gi"}}}}}}],"generation":{generation}}}'
+            for limit, generation in (("2Gi", 2), ("3Gi", 3))
+        ]
+        started, completed = "Pod resize started: ", "Pod resize completed: "
+        assert events[-5:] == [
+            ("ResizeStarted", started + texts[0]),
+            ("ResizeCompleted", completed + texts[0]),
+            ("ResizeStarted", started + texts[1]),
+            ("Killing", "Container c resize requires restart"),
+            ("ResizeCompleted", completed + texts[1]),
+        ]
+
+
 async def test_normal_events_are_limited_to_the_rate_of_a_kubelet():
     async with cluster() as world:
         for number in range(40):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
@@ -50,6 +51,30 @@ def stop_event(container: str) -> Event:
     return Event("Normal", "Killing", f"Stopping container {container}", container)
 
 
-def restart_event(container: str) -> Event:
-    """Return the event of a container that is stopped because its spec changed."""
-    return Event("Normal", "Killing", f"Container {container} definition changed, will be restarted", container)
+def restart_event(container: str, *, is_resized: bool) -> Event:
+    """Return the event of a container that is stopped because its resources, or other parts of its spec, changed."""
+    reason = "resize requires restart" if is_resized else "definition changed, will be restarted"
+    return Event("Normal", "Killing", f"Container {container} {reason}", container)
+
+
+def resize_events(pod: Tree) -> tuple[Event, Event]:
+    """Return the events of a resize that starts and completes (upstream: ``pkg/kubelet/events``)."""
+    spec = pod.get("spec") or {}
+    summary: dict[str, Any] = {
+        kind: [
+            {"name": container["name"], "resources": _ordered(container.get("resources") or {})}
+            for container in spec[kind]
+        ]
+        for kind in ("initContainers", "containers")
+        if spec.get(kind)
+    }
+    text = json.dumps({**summary, "generation": pod["metadata"].get("generation", 1)}, separators=(",", ":"))
+    return (
+        Event("Normal", "ResizeStarted", f"Pod resize started: {text}"),
+        Event("Normal", "ResizeCompleted", f"Pod resize completed: {text}"),
+    )
+
+
+def _ordered(resources: Tree) -> Tree:
+    """Return the amounts in the order in which Go encodes them."""
+    return {kind: dict(sorted(resources[kind].items())) for kind in ("limits", "requests") if resources.get(kind)}
