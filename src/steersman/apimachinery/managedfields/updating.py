@@ -58,7 +58,7 @@ def update(
         metadata["managedFields"] = entries.write(managed)
 
 
-def own_new(
+def create_managed_fields(
     new: Tree,
     creation: Creation,
     *,

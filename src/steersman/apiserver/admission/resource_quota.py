@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.errors import not_found, plain_error
-from steersman.apimachinery.managedfields.updating import update as own_update
+from steersman.apimachinery.managedfields.updating import update as update_managed_fields
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.limited_resources import LimitedResource, read_limited_resources, scopes_text
 from steersman.apiserver.admission.lookups import Lookup, whole
@@ -111,7 +111,7 @@ class ResourceQuota(Plugin):
             if used is None:
                 return new
             new["status"]["used"] = texts(used)
-            own_update(
+            update_managed_fields(
                 old,
                 new,
                 struct=self._struct,

@@ -1,4 +1,4 @@
-"""``pods/binding`` and the older ``bindings``: a pod gets its node, once and for all."""
+"""``pods/binding`` and the older ``bindings``: assignment of a pod to a node."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def binding_endpoints(
 
 
 def _as(resource: Resource, pods: ServedResource) -> ServedResource:
-    """Pods under the name of another resource, for admission to see."""
+    """Pods under the name of another resource, as admission sees them."""
     return ServedResource(
         resource,
         storage=pods.storage,
@@ -109,7 +109,7 @@ def check_preconditions(key: str, pod: Tree, binding: Tree) -> None:
 
 
 def assign(pod: Tree, binding: Tree, now: datetime) -> None:
-    """Give the pod its node, and the binding's annotations and labels. Raises 409 when it cannot have one (any more)."""
+    """Set the node of the pod, and the annotations and labels of the binding. Raises 409 if the pod is terminating, gated or assigned."""
     metadata, spec = pod["metadata"], pod.setdefault("spec", {})
     name = metadata["name"]
     if metadata.get("deletionTimestamp"):

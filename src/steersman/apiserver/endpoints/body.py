@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     #: Returns the decoded tree and the paths of unknown fields. Raises ``DecodeError``; its argument is not changed.
     Decode = Callable[[Tree], tuple[Tree, list[str]]]
 
-#: Versions that were served once; their Scales are still understood, though no path takes them.
+#: Versions that are no longer served, but whose Scales are still accepted.
 _OLD_SCALES: Final = frozenset({"apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"})
 
 
@@ -51,9 +51,9 @@ class ObjectDecoder:
         "_also",
         "_api_version",
         "_decode",
+        "_equivalent_versions",
         "_group",
         "_is_custom",
-        "_kin",
         "_own_meta",
         "_version",
         "empty_lists",
@@ -66,22 +66,22 @@ class ObjectDecoder:
         api_version: str,
         decode: Decode | None,
         *,
-        kin: Collection[str] = (),
+        equivalent_versions: Collection[str] = (),
         also: Collection[str] = (),
         is_custom: bool = False,
         empty_lists: Collection[tuple[str, ...]] = (),
     ) -> None:
-        """Without ``decode`` any fields are accepted. ``also``: other versions with the same fields, accepted as the decoder's own."""
+        """Without ``decode`` any fields are accepted. ``also``: other accepted versions with the same fields."""
         self.kind: Final = kind
         self._api_version: Final = api_version
         self._group, _, self._version = api_version.rpartition("/")
         self._own_meta: Final = TypeMeta(api_version, kind)
         self._decode: Final = decode
-        #: Other versions (``autoscaling/v1``) that hold the same objects; a body in one of them has its own error.
-        self._kin: Final = frozenset(kin)
+        #: Other versions (``autoscaling/v1``) of the same objects; a body in one of them has an error of its own.
+        self._equivalent_versions: Final = frozenset(equivalent_versions)
         self._also: Final = frozenset(also)
         self._is_custom: Final = is_custom
-        #: Lists that are kept when they are empty, because their writer owns them (see ``drop_empty_lists``).
+        #: Lists that are kept even if empty, because their writer owns them (see ``drop_empty_lists``).
         self.empty_lists: Final = tuple(empty_lists)
 
     def decode(self, raw: bytes, media_type: str, options: WriteOptions, warn: Callable[[str], None]) -> Tree:
@@ -172,7 +172,7 @@ class ObjectDecoder:
         return decoded, unknown
 
     def _says_own(self, tree: Any) -> bool:
-        """Report whether kind and apiVersion of a body are exactly those of the path."""
+        """Report whether a body has exactly the kind and apiVersion of the path."""
         return type(tree) is dict and tree.get("kind") == self.kind and tree.get("apiVersion") == self._api_version
 
     def _keep_empty(self, decoded: Tree, tree: Any) -> None:
@@ -187,7 +187,7 @@ class ObjectDecoder:
                 _set_at(decoded, path, [])
 
     def _exact(self, error: DecodeError, raw: bytes, media_type: str) -> DecodeError:
-        """Return the error with the number as the client wrote it."""
+        """Return the error with the number in the client's notation."""
         if media_type != JSON or self._decode is None:
             return error
         try:
@@ -202,7 +202,7 @@ class ObjectDecoder:
         if not reason:
             return
         effective = self._effective_type(meta)
-        if effective.kind == self.kind and effective.api_version in self._kin:
+        if effective.kind == self.kind and effective.api_version in self._equivalent_versions:
             raise bad_request(reason)
         raise cannot_be_handled(effective, self.kind, reason)
 
@@ -235,7 +235,7 @@ class ObjectDecoder:
             effective.api_version == self._api_version or effective.api_version in self._also
         ):
             return ""
-        if effective.kind == self.kind and effective.api_version in self._kin:
+        if effective.kind == self.kind and effective.api_version in self._equivalent_versions:
             return (
                 f"the API version in the data ({effective.api_version})"
                 f" does not match the expected API version ({self._api_version})"

@@ -18,7 +18,7 @@ _PLURALS: Final = {"ServiceAccount": "serviceaccounts", "Pod": "pods", "Secret":
 
 
 class _EntryState:
-    """``StoredState`` of an entry of a watch cache: a write puts another entry in its place."""
+    """``StoredState`` of an entry of a watch cache, which a write replaces."""
 
     __slots__ = ("_cache", "_entry")
 
@@ -48,7 +48,7 @@ class StoredObjects:
         self._secrets = Lookup(registry.stored("secrets").cache, whole)
 
     async def find(self, kind: str, name: str, *, namespace: str) -> BoundObject | None:
-        """Return the object of a kind; None when there is none."""
+        """Return the object of a kind; None if absent."""
         lookup = self._lookups.get(kind)
         return None if lookup is None else await lookup.get(name, namespace=namespace)
 
@@ -62,7 +62,7 @@ class StoredObjects:
         return None if entry is None or bound_object is None else (bound_object, _EntryState(cache, entry))
 
     async def secret(self, namespace: str, name: str) -> dict[str, Any] | None:
-        """Return a Secret's tree; None when there is none."""
+        """Return the tree of a Secret; None if absent."""
         return None if self._secrets is None else await self._secrets.get(name, namespace=namespace)
 
 

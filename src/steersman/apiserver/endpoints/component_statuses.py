@@ -34,7 +34,7 @@ def component_endpoints(
 
 
 async def list_components(served: ServedResource, components: Components, request: Request) -> Response:
-    """Return all components that selectors let through. Raises 400, 406, 422."""
+    """Return all components that the selectors match. Raises 400, 406, 422."""
     form = negotiate(request)
     options = await list_options(served, request)
     entries = await asyncio.gather(*(_entry(served, components, name) for name in components.names))
@@ -42,7 +42,7 @@ async def list_components(served: ServedResource, components: Components, reques
 
 
 async def refuse_watch(served: ServedResource, request: Request) -> Response:  # noqa: ARG001 — a handler's shape
-    """405."""
+    """Raise 405."""
     raise method_not_supported(served.resource.group_resource, "watch")
 
 

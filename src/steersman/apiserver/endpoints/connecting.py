@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Connecter:
-    """Subresource that is connected to: the kind of its options, and its admission steps."""
+    """Subresource of CONNECT requests: the kind of its options, and its admission steps."""
 
     __slots__ = ("_kind", "_steps", "_subresource", "served")
 

@@ -38,7 +38,7 @@ RETRY_MAX_SECONDS: Final = 10.0
 
 
 class ConvertingWatchStream(WatchStream):
-    """The pieces of one watch, converted."""
+    """Event stream of one watch, converted."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class ConvertingWatchStream(WatchStream):
         """Ignore ``push``: changes are converted in the task of the watch."""
 
     async def _convert_initial(self) -> StatusError | None:
-        """Convert the present state in one call; return the error that ends the watch."""
+        """Convert the initial state in one call; return the error that ends the watch, if any."""
         initial = list(self._initial)
         try:
             converted = await self._conversions.converter.entries(initial)
@@ -104,7 +104,7 @@ class ConvertingWatchStream(WatchStream):
         return None
 
     async def _convert_ahead(self) -> None:
-        """Convert the next changes, unless that has been done, or failed a moment ago."""
+        """Convert the next changes, unless they are converted already or the last call failed recently."""
         ring, cursor = self._cache.ring, self._cursor
         if self._after:
             cursor = max(cursor, ring.after(self._after))

@@ -38,7 +38,7 @@ class Create(ObjectWrite):
         super().__init__(scope, request, ctx, options, "")
         self._raw: Final = raw
         self._media_type: Final = media_type
-        #: Texts of metadata and spec, if the cache of bodies may learn from this one.
+        #: Texts of metadata and spec, if the body may be added to the cache.
         self._parts: Parts | None = None
 
     def decode(self) -> None:
@@ -62,7 +62,7 @@ class Create(ObjectWrite):
 
     def default(self) -> None:
         if self.cached_spec is not None:
-            self.scope.default_beside_spec(self.new)
+            self.scope.default_except_spec(self.new)
             return
         self.scope.default(self.new)
         cache = self.scope.create_bodies

@@ -1,4 +1,4 @@
-"""Cache of request bodies of creates: a body that differs from an earlier one in its metadata only is not decoded again.
+"""Cache of request bodies of creates: of a body that differs from an earlier one only in metadata, the spec is not decoded again.
 
 Controllers create thousands of objects of one spec, and each of them writes all of its bodies in one way. So the text of
 a body is taken apart into that of the metadata, that of the spec, and the *frame* around these two::
@@ -44,7 +44,7 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class CachedSpec:
-    """Decoded and defaulted spec of one text; its identity stands for that of the spec."""
+    """Decoded and defaulted spec of one text, compared by identity."""
 
     __slots__ = ("_text",)
 
@@ -70,7 +70,7 @@ class CreateBodyCache:
         self._identity: Final[Tree] = {"kind": kind, "apiVersion": api_version}
         #: Fields that a decoded object has beside metadata and spec.
         self._others: Final = encode({k: v for k, v in zero(struct).items() if k not in ("metadata", "spec")})
-        #: By their length: the last that was met of each.
+        #: The most recent frame by length.
         self._frames: Final[dict[int, Frame]] = {}
         self._specs: Final = BoundedCache[CachedSpec](
             entries_max=_SPECS_MAX, bytes_max=_SPECS_BYTES_MAX, name="bodies of new objects"
@@ -78,7 +78,7 @@ class CreateBodyCache:
         self._doorkeeper: Final = Doorkeeper()
 
     def read(self, raw: bytes, parts: Parts) -> tuple[Tree, CachedSpec] | None:
-        """Return the object of a body, its spec defaulted; None if the body must be decoded in the usual way."""
+        """Return the object of a body, its spec defaulted; None if the body is not in the cache."""
         metadata_text, spec_text = parts
         cached = self._specs.get(spec_text)
         frame = self._frames.get(len(raw) - len(metadata_text) - len(spec_text))
@@ -124,7 +124,7 @@ class CreateBodyCache:
 
 
 def parts_of(raw: bytes) -> Parts | None:
-    """Return the texts of metadata and spec; None when there are none."""
+    """Return the texts of metadata and spec; None if one is absent."""
     try:
         parts = _decode_parts(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

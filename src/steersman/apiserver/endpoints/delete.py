@@ -33,7 +33,7 @@ _decode_uid = msgspec.json.Decoder(_Identified).decode
 
 
 async def delete(scope: RequestScope, request: Request) -> Response:
-    """Answer with a Status when the object is gone, else with the object. Raises 400, 403, 404, 406, 409, 422."""
+    """Return a Status if the object was removed, otherwise the object. Raises 400, 403, 404, 406, 409, 422."""
     served = scope.served
     form = negotiate(request, is_custom=served.is_custom)
     options = await read_delete_options(request)

@@ -1,4 +1,4 @@
-"""Warnings for versions of kinds that are on their way out (KEP-1693)."""
+"""Warnings for deprecated API versions (KEP-1693)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 class _Deprecation(NamedTuple):
     since: str
-    #: The release without it; empty: none is planned.
+    #: Release that removes the version; empty if none is planned.
     until: str = ""
     #: Replacement; empty if there is none.
     instead: str = ""
 
 
-#: By apiVersion and kind, of those that are served here.
+#: Deprecated versions that are served, by apiVersion and kind.
 _DEPRECATIONS: Final = {
     ("v1", "ComponentStatus"): _Deprecation("v1.19"),
     ("v1", "Endpoints"): _Deprecation("v1.33", instead="discovery.k8s.io/v1 EndpointSlice"),
@@ -26,7 +26,7 @@ _DEPRECATIONS: Final = {
 
 
 def deprecation_warning(resource: Resource) -> str:
-    """Return the warning of each answer about a resource; empty without one."""
+    """Return the warning of responses about a resource; empty if it is not deprecated."""
     deprecation = _DEPRECATIONS.get((resource.api_version, resource.kind))
     if deprecation is None:
         return resource.deprecation_warning
@@ -37,7 +37,7 @@ def deprecation_warning(resource: Resource) -> str:
 
 
 def deprecation_notes(resource: Resource) -> dict[str, str]:
-    """Return the audit annotations of each answer about a resource."""
+    """Return the audit annotations of requests for a resource."""
     deprecation = _DEPRECATIONS.get((resource.api_version, resource.kind))
     if deprecation is None:
         return {}

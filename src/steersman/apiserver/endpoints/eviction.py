@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 _TWO_BUDGETS: Final = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
-#: The server changes budgets in its own name.
+#: Field manager of budget updates.
 _MANAGER: Final = "kube-apiserver"
 _CONDITION: Final = {
     "type": "DisruptionTarget",
@@ -50,7 +50,7 @@ _CONDITION: Final = {
 
 
 class EvictionScope(PostScope):
-    """Pods, and the budgets that guard them."""
+    """Request scope of evictions: pods and their disruption budgets."""
 
     __slots__ = ("budgets",)
 
@@ -72,7 +72,7 @@ class EvictionScope(PostScope):
 def eviction_endpoints(
     pods: ServedResource, budgets: ServedResource, *, admission: AdmissionChain, authorizer: Authorizer
 ) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
-    """Evictions can only be posted."""
+    """Return the endpoint by verb: create."""
     scope = EvictionScope(pods, budgets, admission=admission, authorizer=authorizer)
     return {"create": partial(evict, scope)}
 
@@ -90,7 +90,7 @@ async def evict(scope: EvictionScope, request: Request) -> Response:
 
 
 class _BudgetUpdate(ObjectWrite):
-    """Status update of a budget by the server itself: one disruption less."""
+    """Status update of a budget by the server itself, which decrements ``disruptionsAllowed``."""
 
     __slots__ = ("_pod",)
 
@@ -104,7 +104,7 @@ class _BudgetUpdate(ObjectWrite):
         disruptions.check_and_decrement(self.new, self._pod, time_text(self.ctx.now))
 
     def default(self) -> None:
-        """It has its defaults."""
+        """Do nothing: the stored budget is defaulted."""
 
 
 def merge_dry_run(options: Tree, dry_run: Sequence[str]) -> Tree:
@@ -117,7 +117,7 @@ def merge_dry_run(options: Tree, dry_run: Sequence[str]) -> Tree:
 
 
 class _Eviction:
-    """One eviction under way."""
+    """One eviction."""
 
     def __init__(self, scope: EvictionScope, posted: PostWrite, options: Tree) -> None:
         self._scope = scope
@@ -145,7 +145,7 @@ class _Eviction:
             await self._delete(self._options)
 
     async def _delete_unguarded(self) -> Tree | None:
-        """Delete a pod that no budget guards; return the pod if a budget must be checked."""
+        """Delete a pod without a budget; return the pod if a budget must be checked."""
         for _ in range(ATTEMPTS_MAX):
             pod = await self._pod()
             if disruptions.is_guarded(pod):
@@ -162,7 +162,7 @@ class _Eviction:
         raise conflict("pods", self._name)
 
     async def _delete_if_unchanged(self, pod: Tree, budget: str) -> None:
-        """Delete a pod that is not healthy. Raises 429 when it has changed: it may be healthy by now."""
+        """Delete an unhealthy pod. Raises 429 if it has changed, because it may be healthy now."""
         try:
             await self._delete(self._at_version(pod))
         except StatusError as error:
@@ -213,13 +213,13 @@ class _Eviction:
     async def _delete(self, options: DeleteOptions) -> None:
         """Set the condition ``DisruptionTarget``, and delete the pod. Raises 404, 409, and 422 for invalid options."""
         if not options.dry_run:
-            version = await self._say_why(options)
+            version = await self._add_disruption_condition(options)
             if options.precondition_resource_version:
                 options = msgspec.structs.replace(options, precondition_resource_version=version)
         check_delete_options(self._unchecked_options)
         await deletion.delete(self._scope.objects, self._ctx, self._name, options)
 
-    async def _say_why(self, options: DeleteOptions) -> str:
+    async def _add_disruption_condition(self, options: DeleteOptions) -> str:
         """Add the condition ``DisruptionTarget``; return the resourceVersion of the pod."""
         objects = self._scope.objects
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def list_(served: ServedResource, request: Request) -> Response:
-    """Answer with the list. Raises 400, 406, 410, 422, 500, 504."""
+    """Return the list. Raises 400, 406, 410, 422, 500, 504."""
     form = negotiate(request, is_custom=served.is_custom)
     options = await list_options(served, request)
     page = await list_page(

@@ -1,4 +1,4 @@
-"""The query of a list, a watch or a deletecollection (``metav1.ListOptions``), checked as upstream checks it."""
+"""Query of a list, a watch or a deletecollection (``metav1.ListOptions``), validated as upstream."""
 
 from __future__ import annotations
 

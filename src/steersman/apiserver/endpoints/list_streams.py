@@ -1,4 +1,4 @@
-"""Long lists on their way out, piece by piece: other requests run between two, and a slow reader holds up only itself."""
+"""Streaming of long lists in pieces: other requests run between two pieces, and a slow reader delays no other request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.served import ServedResource
 
-#: One piece of a streamed list; and how many objects are decoded for one at most.
+#: Bounds of a piece of a streamed list: bytes, and decoded objects.
 PIECE_BYTES: Final = 192 * 1024
 PIECE_OBJECTS: Final = 100
 #: As upstream's ``defaultGzipContentEncodingLevel``.
@@ -88,5 +88,5 @@ async def compressed(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def gzip(body: bytes) -> bytes:
-    """Compress a whole answer."""
+    """Compress a complete response body."""
     return zlib.compress(body, _GZIP_LEVEL, wbits=_GZIP_FRAMED)

@@ -15,7 +15,7 @@ PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 
 
 def body_media_type(request: Request, *, is_custom: bool = False) -> str:
-    """``JSON``, ``YAML`` or ``PROTOBUF`` (not of custom kinds); a body of no type is JSON. Raises 415 for others."""
+    """Return ``JSON``, ``YAML`` or ``PROTOBUF`` (not for custom kinds); JSON for a body without a media type. Raises 415 for others."""
     header = request.header(b"content-type")
     if not header or header == JSON:
         return JSON

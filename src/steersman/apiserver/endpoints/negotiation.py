@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Media(StrEnum):
-    """How a tree becomes bytes."""
+    """Encoding of a response."""
 
     JSON = "application/json"
     YAML = "application/yaml"
@@ -31,7 +31,7 @@ class Media(StrEnum):
 
 
 class Shape(StrEnum):
-    """Shape of an answer; the value is the kind that clients name with ``as``."""
+    """Shape of a response; the value is the kind in the parameter ``as``."""
 
     OBJECT = ""
     TABLE = "Table"
@@ -46,7 +46,7 @@ class Form(msgspec.Struct, frozen=True):
     shape: Shape = Shape.OBJECT
     #: ``meta.k8s.io/v1`` or ``v1beta1``: the apiVersion of Tables and metadata.
     meta_version: str = "meta.k8s.io/v1"
-    #: For people: JSON in lines.
+    #: Indented JSON.
     pretty: bool = False
 
 
@@ -60,7 +60,7 @@ class _Clause(msgspec.Struct, frozen=True):
 PLAIN: Final = Form()
 _META_VERSIONS: Final = {"v1": "meta.k8s.io/v1", "v1beta1": "meta.k8s.io/v1beta1"}
 _LINES: Final = Form(pretty=True)
-#: Negotiated forms by ``Accept`` of up to so many characters, and what else they depend on.
+#: Cache of negotiated forms by ``Accept``, up to this length, and the other inputs.
 _forms: Final = BoundedCache[Form](entries_max=256)
 _CACHED_ACCEPT_MAX: Final = 512
 _OFFERED: Final = (Media.JSON, Media.YAML, Media.PROTOBUF)
@@ -69,7 +69,7 @@ _STREAMED: Final = (f"{Media.JSON};stream=watch", f"{Media.PROTOBUF};stream=watc
 _STREAMED_OF_CUSTOM: Final = (f"{Media.JSON};stream=watch",)
 _ROUTED: Final = frozenset({*_OFFERED, "*/*"})
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-#: User agents of people (browsers, curl), whose responses are indented by default.
+#: User agents of browsers and curl, whose responses are indented by default.
 _PEOPLE: Final = ("curl", "Wget", "Mozilla/5.0")
 
 
@@ -93,7 +93,7 @@ def negotiate(request: Request, *, stream: bool = False, is_custom: bool = False
 
 
 def negotiate_status(request: Request) -> Form:
-    """Return the form of an error, which always exists."""
+    """Return the form of an error; never raises."""
     form = _negotiated_status(request.header(b"accept"))
     if form is None:
         return _LINES
@@ -119,7 +119,7 @@ def _has_route(accept: str) -> bool:
 
 
 def accepts_gzip(request: Request) -> bool:
-    """Report whether the answer may be compressed."""
+    """Report whether the response may be compressed."""
     return any(token.strip() == "gzip" for token in request.header(b"accept-encoding").split(","))
 
 
@@ -139,7 +139,7 @@ def _negotiated(accept: str, *, stream: bool, is_custom: bool, has_table: bool) 
             if form is not None and form.shape is Shape.TABLE and not has_table:
                 continue
             if form is not None and (media is not Media.PROTOBUF or _in_protobuf(form, is_custom=is_custom)):
-                # YAML has no stream; upstream gives up here instead of trying what comes next.
+                # YAML has no stream; upstream fails here instead of trying the next clause.
                 return None if stream and media is Media.YAML else form
     return None
 

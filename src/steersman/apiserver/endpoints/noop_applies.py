@@ -34,7 +34,7 @@ class NoopApplyCache:
 
     @staticmethod
     def key(ctx: RequestContext, options: WriteOptions, name: str, raw: bytes) -> Hashable:
-        """Return what the result of an apply depends on beside the object."""
+        """Return the cache key of an apply: everything that its result depends on except the object."""
         outcome_options = (options.field_manager, options.force, options.field_validation)
         return ctx.namespace, name, digest(raw), *outcome_options
 
@@ -45,9 +45,9 @@ class NoopApplyCache:
     async def unchanged(
         self, key: Hashable, scope: RequestScope, ctx: RequestContext, options: WriteOptions, name: str
     ) -> Entry | None:
-        """Return the object if the apply is known to leave it unchanged; None otherwise.
+        """Return the object if the cache has the apply, which leaves it unchanged; None otherwise.
 
-        Raises what admission refuses with.
+        Raises the error of admission.
         """
         revision = self._revisions.get(key)
         if revision is None:

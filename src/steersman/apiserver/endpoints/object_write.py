@@ -1,4 +1,4 @@
-"""Steps of the write pipeline that creates, updates and patches share: defaults, managed fields, conversion, admission."""
+"""Steps of the write pipeline common to creates, updates and patches: defaults, managed fields, conversion, admission."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ObjectWrite(Write):
-    """Write of an object that a client sent."""
+    """Write of an object from a request body."""
 
     __slots__ = ("cached_spec", "options", "request", "scope")
 
@@ -37,7 +37,7 @@ class ObjectWrite(Write):
         self.scope: Final = scope
         self.request: Final = request
         self.options: Final = options
-        #: Stands for the spec of ``new`` if another body had the same; see ``create_bodies``.
+        #: Cached spec of ``new`` if an earlier body had the same; see ``create_bodies``.
         self.cached_spec: CachedSpec | None = None
 
     def default(self) -> None:

@@ -1,4 +1,4 @@
-"""Options of writes from queries and bodies; they are validated first (422)."""
+"""Validated options of writes, from queries and bodies."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FIELD_MANAGER_BYTES_MAX: Final = 128
 
 _NO_OPTIONS: Final = WriteOptions()
 _NO_DELETE_OPTIONS: Final = DeleteOptions()
-#: Options by query and kind of options; longer queries are parsed each time.
+#: Bounds of the cache of options: number of queries, and characters of one; longer ones are parsed each time.
 _parsed_options: Final[BoundedCache[WriteOptions]] = BoundedCache(entries_max=1024)
 _CACHED_QUERY_BYTES_MAX: Final = 512
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")

@@ -26,7 +26,7 @@ _PATCH_TYPES: Final[dict[str, type[Patch]]] = {
     "application/strategic-merge-patch+json": StrategicMergePatch,
     "application/apply-patch+yaml": ApplyPatch,
 }
-#: A strategic merge needs keys and strategies that only built-in types have.
+#: Only built-in types declare the merge keys and strategies of a strategic merge.
 _PATCH_TYPES_OF_CUSTOM: Final = {
     media_type: patch for media_type, patch in _PATCH_TYPES.items() if patch is not StrategicMergePatch
 }
@@ -47,7 +47,7 @@ class PatchWrite(ObjectWrite):
     ) -> None:
         super().__init__(scope, request, ctx, options, request.info.name, may_create=patch.may_create)
         self._patch: Final = patch
-        #: The patch changed nothing; found out for applies to objects that are not large.
+        #: The patch changed nothing; only set for applies to objects that are not large.
         self.is_noop = False
 
     def decode(self) -> None:

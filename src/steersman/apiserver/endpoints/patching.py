@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 
-#: The type that patches are read into, as messages name it.
+#: Go type of decoded patches in error messages.
 _OBJECT: Final = "map[string]interface {}"
 
 
@@ -36,7 +36,7 @@ class Patch(ABC):
 
     #: Server-side apply: ``apply_to`` also fills in defaults and updates ``managedFields``.
     is_apply: ClassVar[bool] = False
-    #: An object that does not exist is created.
+    #: A missing object is created.
     may_create: ClassVar[bool] = False
 
     def __init__(self, scope: RequestScope, ctx: RequestContext, options: WriteOptions, raw: bytes) -> None:
@@ -93,7 +93,7 @@ class JSONPatch(Patch):
 
 
 class MergePatch(Patch):
-    """``application/merge-patch+json``: maps merge, null removes, all else replaces."""
+    """``application/merge-patch+json``: objects are merged, null removes a field, other values replace it."""
 
     def apply_to(self, old: Tree | None, name: str) -> Tree:
         existing = self._existing(old, name)
@@ -109,7 +109,7 @@ class StrategicMergePatch(Patch):
         existing = self._existing(old, name)
         patch = self._parsed()
         tree = strategic_merge(existing, patch, self._scope.struct)
-        # what it says of kind and version has no effect: the outcome is read as what was there
+        # kind and version of the patch have no effect: the result is decoded as the stored kind
         tree["kind"], tree["apiVersion"] = existing["kind"], existing["apiVersion"]
         return self._decoded(tree, self._duplicates(patch), lambda: to_value_text(patch))
 
@@ -186,7 +186,7 @@ _GO_KINDS: Final = {"array": "slice", "object": "map", "number": "int64"}
 
 
 def _unrestorable(text: str) -> str:
-    """Return a decoding error in the words of upstream's converter, which decodes the result of a strategic patch from a tree."""
+    """Return a decoding error with the message of upstream's converter, which decodes the result of a strategic patch from a tree."""
     match = _MISMATCH.fullmatch(text)
     if match is None:
         return text
@@ -202,5 +202,5 @@ def _unrestorable(text: str) -> str:
 
 
 def _refused(shown: str, detail: str) -> StatusError:
-    """422: the outcome is no object of the kind. The cause shows the patched object, or the patch, as text."""
+    """Return the 422 for a result that is no object of the kind. The cause shows the patched object, or the patch, as text."""
     return invalid("", "", [invalid_value("patch", shown, detail)])

@@ -32,7 +32,7 @@ _POSITIVE: Final = "must be greater than 0"
 
 
 def log_endpoints(pods: ServedResource, nodes: ServedResource, connections: Connections) -> Mapping[str, Endpoint]:
-    """Logs can only be read."""
+    """Return the endpoint by verb: get."""
     return {"get": partial(read_log, pods, nodes, connections)}
 
 

@@ -1,4 +1,4 @@
-"""POSTs of objects that are not stored but act on one that is (Binding, Eviction), or are answered (reviews).
+"""POSTs of objects that are not stored: they act on a stored object (Binding, Eviction), or are answered (reviews).
 
 They pass the steps of the write pipeline up to mutating admission (``read``) and validating admission (``admit``); what they ask for
 takes the place of the rest.
@@ -54,7 +54,7 @@ class PostScope(RequestScope):
         also: Collection[str] = (),
         keeps_system_fields: bool = False,
     ) -> None:
-        """``keeps_system_fields``: a posted uid is a precondition. ``also``: apiVersions that are accepted as well."""
+        """``keeps_system_fields``: a posted uid is a precondition. ``also``: other accepted apiVersions."""
         group, version = group_version
         struct = struct_for(group, version, kind)
         api_version = f"{group}/{version}" if group else version
@@ -66,7 +66,7 @@ class PostScope(RequestScope):
 
 
 class PostWrite(ObjectWrite):
-    """One posted object, which passes the steps of admission."""
+    """Write of a posted object, up to admission."""
 
     __slots__ = ("_keeps_system_fields", "_media_type", "_raw")
 
@@ -86,7 +86,7 @@ class PostWrite(ObjectWrite):
 
     @property
     def object_name(self) -> str:
-        """Name of the object that it acts on: the path's, or (without one) the posted object's own."""
+        """Return the name of the object that it acts on: that in the path, or else that of the posted object."""
         return self.name or self.new["metadata"].get("name") or ""
 
     def decode(self) -> None:
@@ -100,10 +100,10 @@ class PostWrite(ObjectWrite):
         dedupe_owner_references(metadata, self.ctx.warn)
 
     def default(self) -> None:
-        """Posted kinds have no defaults here."""
+        """Do nothing: posted kinds have no defaults."""
 
     def manage_fields(self) -> None:
-        """Posted objects are not stored; reviews show their owners all the same (``RequestScope.manage_fields``)."""
+        """Do nothing, because posted objects are not stored; only responses of reviews have managed fields."""
 
     def admit(self) -> Awaitable[None] | None:
         plugins = self.scope.create_steps.validate

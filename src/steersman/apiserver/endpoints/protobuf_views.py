@@ -31,7 +31,7 @@ _METADATA_V1BETA1: Final = "meta.k8s.io/v1beta1"
 
 
 class ProtobufView:
-    """One form of the objects of a resource in protobuf."""
+    """Protobuf encoding of the objects of a resource in one shape."""
 
     def __init__(self, served: ServedResource, form: Form) -> None:
         self._served = served
@@ -42,7 +42,7 @@ class ProtobufView:
             self._kind, self._list_kind = str(Shape.METADATA), str(Shape.METADATA_LIST)
         else:
             self._api_version, self._kind, self._list_kind = resource.api_version, resource.kind, served.list_kind
-        #: ``meta.k8s.io/v1beta1`` has the numbers of a list's two fields the other way round.
+        #: ``meta.k8s.io/v1beta1`` swaps the numbers of the two fields of a list.
         self._items_first = self._is_metadata and form.meta_version == _METADATA_V1BETA1
         self._encoder: MessageEncoder = encoder_for(self._api_version, self._kind)
         # The metadata of an object is the same in all versions.
@@ -57,7 +57,7 @@ class ProtobufView:
         return _ITEM_TAG + length(len(raw)) + raw
 
     def whole(self, entry: Entry) -> bytes:
-        """Return the object with its envelope: the answer to a GET, or the object of an event."""
+        """Return the object with its envelope: the response to a GET, or the object of an event."""
         item = self.item(entry)
         start = 2
         while item[start - 1] & 0x80:
@@ -65,7 +65,7 @@ class ProtobufView:
         return envelope_head(self._api_version, self._kind, len(item) - start) + item[start:] + ENVELOPE_END
 
     def whole_of(self, tree: Tree) -> bytes:
-        """Return a tree in the version served that is not stored like this (a dry run, a bookmark) as ``whole`` does."""
+        """Encode a tree in the version served that is not stored (a dry run, a bookmark), as ``whole``."""
         return enclosed(self._api_version, self._kind, self._encoder.encode(tree))
 
     async def encode_list(self, entries: list[Entry], metadata: Tree) -> tuple[int, AsyncIterator[bytes]]:

@@ -171,7 +171,7 @@ def _port_name(services: ServedResource, namespace: str, name: str, number: int)
 
 
 def _ready(endpoints: Tree, port_name: str, namespace: str, pods: ServedResource) -> Iterator[tuple[str, int, Tree]]:
-    """Addresses and ports of ready pods, and these: an address that no pod of the namespace has is not trusted."""
+    """Return addresses and ports of ready pods, and the pods: an address without a pod of the namespace is not trusted."""
     for subset in endpoints.get("subsets") or ():
         ports = [port["port"] for port in subset.get("ports") or () if (port.get("name") or "") == port_name]
         for address in subset.get("addresses") or ():

@@ -1,4 +1,4 @@
-"""How one object, a list or a Status becomes an answer in the negotiated form. Shared by the reading and writing verbs.
+"""Responses in the negotiated form: one object, a list or a Status.
 
 A plain JSON object is two pieces of bytes put together, a plain JSON list is a join of bytes; nothing is decoded. Long
 lists are sent in pieces, with a pass of the event loop between two, and compressed in a thread.
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.strategy import Column
     from steersman.apiserver.http import Request
 
-#: Larger answers are compressed for those who accept it, as upstream's ``defaultGzipThresholdBytes``.
+#: Larger responses are compressed if the client accepts it. Upstream: ``defaultGzipThresholdBytes``.
 GZIP_ABOVE_BYTES: Final = 128 * 1024
-#: Lists of larger objects are sent in pieces also when there are few.
+#: Lists of larger objects are streamed even if they are short.
 _STREAMED_BYTES: Final = 1024 * 1024
-#: More than this is made into another form than compact JSON in a worker.
+#: Larger objects are converted from compact JSON to other forms in a worker.
 _INLINE_BYTES: Final = 32 * 1024
 
 _GZIPPED: Final = [(b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding")]
@@ -56,7 +56,7 @@ _decode: Final = msgspec.json.Decoder().decode
 async def render_object(
     served: ServedResource, request: Request, obj: Entry | Tree, *, form: Form, code: int = 200
 ) -> Response:
-    """Answer with one object: an entry, or a tree in the version served that is not stored.
+    """Return the response with one object: an entry, or a tree in the version served that is not stored.
 
     Raises 406 for the form of a list, 400 for an ``includeObject`` that is none.
     """
@@ -90,7 +90,7 @@ async def render_tree(
     columns: Sequence[Column] = (),
     cells: list[Any] | None = None,
 ) -> Response:
-    """Answer with a tree of another kind than the resource's: a Status, which has no other shape, or an object.
+    """Return the response with a tree of another kind than the resource's: a Status, which has no other shape, or an object.
 
     Objects (a Scale) come with ``columns`` and ``cells`` and take every shape. Raises as ``render_object``.
     """
@@ -103,7 +103,7 @@ async def render_tree(
 async def render_list(
     served: ServedResource, request: Request, entries: list[Entry], *, form: Form, metadata: Tree
 ) -> Response:
-    """Answer with a list. ``metadata`` is its ListMeta. Raises as ``render_object``."""
+    """Return the response with a list. ``metadata`` is its ListMeta. Raises as ``render_object``."""
     view = view_of(served, form, include=request.param("includeObject"), is_list=True)
     if form.media is Media.PROTOBUF:
         return await _protobuf_list(request, form, *await ProtobufView(served, form).encode_list(entries, metadata))
@@ -125,7 +125,7 @@ async def render_list(
 
 
 async def _protobuf_list(request: Request, form: Form, size: int, pieces: AsyncIterator[bytes]) -> Response:
-    """Answer with a list of ``size`` bytes in protobuf, whose fields have their sizes in front."""
+    """Return the response with a list of ``size`` bytes in protobuf."""
     content_type = _CONTENT_TYPES[form.media]
     if size <= PIECE_BYTES:
         return await _answer(request, form, b"".join([piece async for piece in pieces]))
@@ -136,7 +136,7 @@ async def _protobuf_list(request: Request, form: Form, size: int, pieces: AsyncI
 
 
 def render_status(request: Request, error: StatusError) -> Response:
-    """Answer with an error in the form that the client accepts; in JSON if it accepts none."""
+    """Return the response with an error in the form that the client accepts, or else in JSON."""
     form = negotiate_status(request)
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in error.headers.items()]
     content_type = _CONTENT_TYPES[form.media]
@@ -144,7 +144,7 @@ def render_status(request: Request, error: StatusError) -> Response:
 
 
 async def _whole(request: Request, form: Form, body: bytes, *, code: int = 200) -> Response:
-    """Answer with JSON in the negotiated form, in one piece."""
+    """Return the response with a JSON text in the negotiated form, in one piece."""
     if form is not PLAIN and len(body) > _INLINE_BYTES:
         body = await in_worker(_encoded, form, body)
     else:
@@ -153,7 +153,7 @@ async def _whole(request: Request, form: Form, body: bytes, *, code: int = 200) 
 
 
 async def _answer(request: Request, form: Form, body: bytes, *, code: int = 200) -> Response:
-    """Answer with a body in the negotiated form, in one piece."""
+    """Return the response with a body in the negotiated form, in one piece."""
     headers = []
     if len(body) > GZIP_ABOVE_BYTES and accepts_gzip(request):
         body = await asyncio.to_thread(gzip, body)
@@ -162,7 +162,7 @@ async def _answer(request: Request, form: Form, body: bytes, *, code: int = 200)
 
 
 def _encoded(form: Form, body: bytes) -> bytes:
-    """JSON in another form."""
+    """Convert JSON to another form."""
     match form.media:
         case Media.JSON:
             return prettify(body) if form.pretty else body

@@ -1,4 +1,4 @@
-"""Request scope of a resource or subresource: everything about its writes that does not depend on the request.
+"""Request scope: the state for writes of a resource or subresource that requests share.
 
 Upstream: ``RequestScope`` (staging/src/k8s.io/apiserver/pkg/endpoints/handlers/rest.go)
 """
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery.managedfields.creating import Creation
 from steersman.apimachinery.managedfields.ownership import filter_of
 from steersman.apimachinery.managedfields.schema import UnknownVersionError
-from steersman.apimachinery.managedfields.updating import own_new
-from steersman.apimachinery.managedfields.updating import update as own_update
+from steersman.apimachinery.managedfields.updating import create_managed_fields
+from steersman.apimachinery.managedfields.updating import update as update_managed_fields
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Attributes, Operation
 from steersman.apiserver.authz.interface import refusal
@@ -92,7 +92,7 @@ class RequestScope:
             resource.kind,
             resource.api_version,
             served.decode or (None if served.struct is None else partial(decode, served.struct)),
-            kin=equivalent_api_versions(resource.kind, resource.api_version),
+            equivalent_versions=equivalent_api_versions(resource.kind, resource.api_version),
             is_custom=served.is_custom,
             empty_lists=() if served.is_custom or served.struct is None else empty_lists_of(served.struct),
         )
@@ -111,17 +111,17 @@ class RequestScope:
         self._creation: Creation | None = None
         self.create_bodies: Final = (
             CreateBodyCache(served.struct, resource.kind, resource.api_version)
-            if served.strategy.defaults_spec_alone and served.struct is not None and not subresource
+            if served.strategy.has_cacheable_spec_defaults and served.struct is not None and not subresource
             else None
         )
         self._writes_namespaces: Final = resource.name == "namespaces" and not resource.group
 
     @property
     def noop_applies(self) -> NoopApplyCache | None:
-        """Cache of applies that change nothing; None where the outcome depends on the caller."""
+        """Cache of applies that change nothing; None if the outcome depends on the caller."""
         cache = self._noop_applies
         is_whole_object = self.subresource in ("", "status")
-        if cache is None and is_whole_object and not self.served.strategy.judges_writers:
+        if cache is None and is_whole_object and not self.served.strategy.validation_depends_on_user:
             cache = self._noop_applies = NoopApplyCache()
         return cache
 
@@ -154,7 +154,7 @@ class RequestScope:
         return ctx
 
     def authorize_create(self, request: Request) -> None:
-        """Raise 403 when the caller of an update that would create may not create."""
+        """Raise 403 if the caller of an update that would create the object may not create it."""
         info = _with_verb(request.info, "create")
         decision = self._authorizer.authorize(request.user, info)
         if not decision.allowed:
@@ -165,7 +165,7 @@ class RequestScope:
         return self._authorizer.authorize(request.user, _with_verb(request.info, verb))
 
     def render(self, request: Request, entry: Entry, *, form: Form, code: int = 200) -> Awaitable[Response]:
-        """Return the answer that shows a stored object."""
+        """Return the response with a stored object."""
         return render_object(self.served, request, entry, form=form, code=code)
 
     # -- objects -------------------------------------------------------------------------------------------------------
@@ -183,9 +183,9 @@ class RequestScope:
         """Set defaults."""
         self.served.strategy.default(tree, self._version)
 
-    def default_beside_spec(self, tree: Tree) -> None:
-        """Fill in what the client left out, for an object whose spec has its defaults already."""
-        self.served.strategy.default_beside_spec(tree, self._version)
+    def default_except_spec(self, tree: Tree) -> None:
+        """Set defaults except in the spec, which is defaulted already."""
+        self.served.strategy.default_except_spec(tree, self._version)
 
     def manage_fields(
         self,
@@ -196,17 +196,17 @@ class RequestScope:
     ) -> None:
         """Update ``managedFields`` after a write of ``tree``, in the version of the request, over ``old``.
 
-        ``cached_spec`` stands for the spec of a new object, with its defaults and unchanged since.
+        ``cached_spec`` is the unchanged, defaulted spec of a new object.
         """
         if self.struct is None:
             return
         metadata = tree["metadata"]
-        if not self.served.strategy.keeps_owners:
+        if not self.served.strategy.has_managed_fields:
             metadata.pop("managedFields", None)
             return
         if old is None and not self.subresource and metadata.get("managedFields") is None:
             metadata.pop("managedFields", None)
-            own_new(
+            create_managed_fields(
                 tree,
                 self._creation or self._new_creation(self.struct),
                 manager=ctx.field_manager,
@@ -216,7 +216,7 @@ class RequestScope:
                 is_first_of_spec=ctx.is_first_of_spec,
             )
             return
-        own_update(
+        update_managed_fields(
             None if old is None else self.in_request_version(old),
             tree,
             struct=self.struct,
@@ -239,7 +239,7 @@ class RequestScope:
         return tree if self.served.to_storage is None else self.served.to_storage(tree)
 
     def merge_into_object(self, ctx: RequestContext, new: Tree, old: Tree | None) -> Tree:
-        """Return the object to be stored: ``new`` itself, unless clients of the subresource write another kind (Scale)."""
+        """Return the object to store: ``new`` itself, unless the subresource has another kind (Scale)."""
         return new
 
     # -- admission -----------------------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ class ServedVersions:
         self._others: Final = others
 
     def pending(self) -> PendingVersions:
-        """Return the versions for one write, whose conversions wait for a call."""
+        """Return the versions for one write whose conversions are webhook calls."""
         return PendingVersions(self._served, self._others)
 
     def struct(self, api_version: str) -> Struct:

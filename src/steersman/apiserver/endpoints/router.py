@@ -1,6 +1,6 @@
 """Router from URLs to endpoints, with upstream's 404 and 405 for URLs without one.
 
-Everything that can be worked out for a resource is worked out with the first request for it, and kept.
+The endpoints of a resource are created by the first request for it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from steersman.schema.resources import Resource
 
     Endpoint = Callable[[Request], Awaitable[Response]]
-    #: Makes the endpoints of a resource's subresource (or of a resource that keeps nothing), by verb.
+    #: Returns the endpoints of a subresource, or of a resource without storage, by verb.
     Connect = Callable[[Resource, ServedResource | None], Mapping[str, Endpoint]]
 
 _ON_COLLECTIONS: Final = frozenset({"create", "list", "watch", "deletecollection"})
@@ -55,11 +55,11 @@ class _Routes:
         self.is_custom: Final = not resource.definition
         self.namespaced: Final = resource.namespaced
         self.is_subresource: Final = bool(subresource)
-        #: Warning of every answer.
+        #: Deprecation warning of every response.
         self.warning: Final = deprecation_warning(resource)
-        #: The same for the audit log.
+        #: Audit annotations of every request.
         self.notes: Final = deprecation_notes(resource)
-        #: More path may follow.
+        #: The path may continue after the subresource.
         self.takes_path: Final = subresource == "proxy"
 
     def is_in_scope(self, info: RequestInfo) -> bool:
@@ -97,7 +97,7 @@ class _Routes:
 
 
 class Router:
-    """Answers requests for resources. A ``Handler``."""
+    """Router of requests for resources. A ``Handler``."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Router:
         connect: Mapping[tuple[str, str], Connect] | None = None,
         deletes_corrupt: bool = False,
     ) -> None:
-        """``deletes_corrupt``: the feature gate of ``unsafe_delete`` is on. ``connect``: group resource and subresource → endpoints that are no plain objects (``pods``, ``log``)."""
+        """``deletes_corrupt``: the feature gate of ``unsafe_delete``. ``connect``: endpoints of connections and posted kinds, by group resource and subresource (``pods``, ``log``)."""
         self._registry: Final = registry
         self._admission: Final = admission
         self._authorizer: Final = authorizer
@@ -129,7 +129,7 @@ class Router:
             if resource is None:
                 return self._unknown(info)
             endpoints = self._endpoints(resource, info.subresource)
-            if not endpoints:  # of custom objects a missing subresource reads like a missing object
+            if not endpoints:  # a missing subresource of a custom object has the error of a missing object
                 raise path_not_found() if resource.definition else not_found(resource.group_resource, info.name)
             routes = self._routes[key] = _Routes(resource, info.subresource, endpoints)
         if routes.is_custom and not routes.is_in_scope(info):
@@ -191,7 +191,7 @@ class Router:
     def _of_whole_objects(
         self, served: ServedResource, subresource: str, verbs: Sequence[str]
     ) -> Mapping[str, Endpoint]:
-        """``/status`` and others through which a part of the object is written, and the whole of it seen."""
+        """Return the endpoints of subresources that show the whole object and write a part of it (``/status``)."""
         scope = self._scope(served, subresource)
         endpoints: dict[str, Endpoint] = {
             "get": partial(get, served),
@@ -223,5 +223,5 @@ async def _not_served(_: Request) -> Response:
 
 
 async def _page_not_found() -> Response:
-    """Answer a request for custom objects outside their scope, which the delegate of upstream's handler answers."""
+    """Return the 404 for custom objects outside their scope, which the delegate of upstream's handler answers."""
     return page_not_found()

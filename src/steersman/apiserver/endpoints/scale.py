@@ -1,4 +1,4 @@
-"""``/scale``: the replicas of a workload as an ``autoscaling/v1 Scale``, to be read and written without knowing its kind."""
+"""``/scale``: the replicas of a workload as an ``autoscaling/v1 Scale``, the same for all kinds."""
 
 from __future__ import annotations
 
@@ -43,20 +43,23 @@ _COLUMNS: Final = (
     AGE_COLUMN,
 )
 _IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-#: Replicas of the Scale that a patch starts from when a custom object has none. Upstream: ``invalidSpecReplicas``.
+#: Replicas in the Scale that a patch is applied to if a custom object has none. Upstream: ``invalidSpecReplicas``.
 _MISSING_REPLICAS: Final = -(2**31)
 _SELECTOR_PARTS: Final = frozenset({"matchLabels", "matchExpressions"})
 
 
 class ScaleScope(RequestScope):
-    """Clients write a Scale; its replicas go into the object, and their owners into the object's."""
+    """Request scope of ``/scale``: replicas and managed fields of a Scale are merged into its object."""
 
     __slots__ = ("_paths", "_replicas_paths")
 
     def __init__(self, served: ServedResource, *, admission: AdmissionChain, authorizer: Authorizer) -> None:
         struct = struct_for("autoscaling", "v1", KIND)
         decoder = ObjectDecoder(
-            KIND, SCALE_VERSION, partial(decode, struct), kin=equivalent_api_versions(KIND, SCALE_VERSION)
+            KIND,
+            SCALE_VERSION,
+            partial(decode, struct),
+            equivalent_versions=equivalent_api_versions(KIND, SCALE_VERSION),
         )
         super().__init__(served, admission=admission, authorizer=authorizer, subresource="scale", decoder=decoder)
         paths = served.strategy.scale
@@ -105,7 +108,7 @@ class ScaleScope(RequestScope):
         return self.to_request_version(old)
 
     def default(self, tree: Tree) -> None:
-        """Leave a Scale as it is: without replicas it has none."""
+        """Do nothing: a Scale without replicas has no default."""
 
     def to_storage_version(self, tree: Tree) -> Tree:
         """Return the Scale itself; ``merge_into_object`` applies it to the object after admission."""
@@ -146,7 +149,7 @@ class ScaleScope(RequestScope):
         return self._scaled(old, metadata, replicas)
 
     def _scaled(self, old: Tree, scale_metadata: Tree, replicas: int) -> Tree:
-        """Return the object with the replicas, resourceVersion and owners of its Scale."""
+        """Return the object with the replicas, resourceVersion and managed fields of its Scale."""
         metadata = {**old["metadata"]}
         based_on = scale_metadata.get("resourceVersion", "")
         if based_on or not self.served.is_custom:  # the Scale of a custom object needs no resourceVersion
@@ -169,7 +172,7 @@ class ScaleScope(RequestScope):
 
 
 async def get_scale(scope: ScaleScope, request: Request) -> Response:
-    """Answer with the Scale of an object. Raises 404, 406, 500."""
+    """Return the Scale of an object. Raises 404, 406, 500."""
     form = negotiate(request)
     cache, info = scope.served.cache, request.info
     await cache.wait_fresh()

@@ -1,4 +1,4 @@
-"""Endpoints of subresources that are no plain objects, and of resources that are not stored: one list."""
+"""Table of the endpoints of subresources of other kinds, and of resources without storage."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def subresources(
 ) -> dict[tuple[str, str], Connect]:
     """Return the endpoints by group resource and subresource, as ``Router`` takes them; each is created on first use.
 
-    Without ``connections`` nodes and pods cannot be reached; without ``components`` the usual ports are probed.
+    Without ``connections`` nodes and pods cannot be reached; without ``components`` the default ports are probed.
     """
     probed = Components(registry.store) if components is None else components
     ways = Connections(registry.clock) if connections is None else connections

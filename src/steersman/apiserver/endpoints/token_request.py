@@ -47,7 +47,7 @@ class TokenRequests:
     def __init__(
         self, registry: Registry, issuer: TokenIssuer, *, life_seconds_max: int = 0, extends: bool = True
     ) -> None:
-        """``life_seconds_max``: longer lifetimes are cut, 0 for none. ``extends``: tokens of pods live longer than requested."""
+        """``life_seconds_max``: bound of lifetimes, 0 for none. ``extends``: tokens of pods have an extended lifetime."""
         self._registry: Final = registry
         self.issuer: Final = issuer
         self._life_seconds_max: Final = life_seconds_max
@@ -69,7 +69,7 @@ class TokenRequests:
         return {"create": partial(self.create, scope)}
 
     async def create(self, scope: PostScope, request: Request) -> Response:
-        """201 and a token, also of a dry run, as upstream. Raises 400, 404, 409, 422."""
+        """Return 201 and a token, even in a dry run, as upstream. Raises 400, 404, 409, 422."""
         posted, form = await read_posted(scope, request)
         tree, ctx = posted.new, posted.ctx
         spec = tree.setdefault("spec", {})
@@ -142,7 +142,7 @@ class TokenRequests:
         return Ref(name) if entry is None else Ref(name, entry.tree()["metadata"]["uid"])
 
     def _life(self, posted: PostWrite, bound: Bound) -> tuple[int, Bound]:
-        """How long the token lives, and from when on its use is worth a warning."""
+        """Return the lifetime of the token, and the time from which its use causes a warning."""
         spec = posted.new["spec"]
         seconds = spec["expirationSeconds"]
         longest = self._life_seconds_max

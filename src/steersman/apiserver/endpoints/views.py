@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class View(Protocol):
-    """One way to show objects of a resource."""
+    """Encoding of the objects of a resource in one shape."""
 
     #: Items of lists are the entries' own bytes.
     is_raw: bool
@@ -37,10 +37,10 @@ class View(Protocol):
         """Return the object as an element of a list."""
 
     def whole(self, entry: Entry) -> bytes:
-        """Return the whole object: the answer to a GET, or the object of an event."""
+        """Return the whole object: the response to a GET, or the object of an event."""
 
     def whole_of(self, tree: Tree) -> bytes:
-        """Return a tree in the version served that is not stored like this (a dry run, a bookmark) as ``whole`` does."""
+        """Encode a tree in the version served that is not stored (a dry run, a bookmark), as ``whole``."""
 
     def list_ends(self, metadata: Tree, *, is_empty: bool) -> tuple[bytes, bytes]:
         """Return the bytes before and after the elements of a list."""
@@ -86,7 +86,7 @@ _decode_metadata: Final = msgspec.json.Decoder(_RawMetadata).decode
 
 
 class MetadataView:
-    """``PartialObjectMetadata``: the metadata alone, under the kind that all resources share."""
+    """View as ``PartialObjectMetadata``, the same kind for all resources."""
 
     is_raw = False
 
@@ -115,7 +115,7 @@ class MetadataView:
 
 
 class TableView:
-    """Rows of cells, each with the object's metadata, the object, or nothing (``includeObject``)."""
+    """View as rows of a Table, each with the object, its metadata, or neither (``includeObject``)."""
 
     is_raw = False
 

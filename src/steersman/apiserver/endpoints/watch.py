@@ -1,4 +1,4 @@
-"""GET with ``watch``: a stream of events, from now on, from a version, or after the present state.
+"""GET with ``watch``: a stream of events from now, from a resource version, or after the current state.
 
 The answer's head goes out at once; whatever has to be waited for, and whatever goes wrong from then on, is sent in the
 stream (an ERROR event that holds a Status), as upstream does.
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 #: Upstream's ``defaultBookmarkFrequency``, and how long before a watch's end the last bookmark comes.
 BOOKMARK_SECONDS: Final = 60.0
 _BEFORE_END_SECONDS: Final = 2.0
-#: Longer timeouts are as good as this one.
+#: Upper bound of timeouts.
 _TIMEOUT_MAX_SECONDS: Final = 10 * 365 * 86400
-#: Objects of the present state that one piece is made from at most, and about how many bytes it has.
+#: Bounds of a piece of the initial state: objects, and approximate bytes.
 _INITIAL_OBJECTS: Final = 500
 _INITIAL_BYTES: Final = 192 * 1024
-#: Timers of event loops may call this much too early.
+#: Event loops may fire timers early by up to this time.
 _EARLY_SECONDS: Final = 0.002
 _PROTOBUF_STREAM: Final = f"{Media.PROTOBUF};stream=watch".encode()
-#: A cursor that no ring holds.
+#: Cursor that is in no ring.
 _NOWHERE: Final = -1
 
 
 async def watch(served: ServedResource, request: Request) -> Response:
-    """Answer with the stream of events. Raises 400, 406, 422, and 500 for an invalid resourceVersion."""
+    """Return the stream of events. Raises 400, 406, 422, and 500 for an invalid resourceVersion."""
     negotiate(request, is_custom=served.is_custom)
     options = await list_options(served, request, watch=True)
     form = negotiate(request, stream=True, is_custom=served.is_custom)
@@ -124,7 +124,7 @@ class Push(Protocol):
 
 
 class EventView(Protocol):
-    """How objects show in events (see ``View``)."""
+    """Encoding of objects in events (see ``View``)."""
 
     def whole(self, entry: Entry) -> bytes: ...
 
@@ -132,7 +132,7 @@ class EventView(Protocol):
 
 
 class WatchStream:
-    """The pieces of one watch. Holds a cursor, the objects still to be shown at the start, and one timer."""
+    """Event stream of one watch: a cursor, the remaining objects of the initial state, and one timer."""
 
     def __init__(
         self, served: ServedResource, feed: Feed, view: EventView, *, options: ListOptions, revision: int
@@ -143,25 +143,25 @@ class WatchStream:
         self._view = view
         self._options = options
         self._revision = revision
-        #: Everything up to here has been sent, and perhaps more.
+        #: Revision up to which all changes have been sent; later ones may have been, too.
         self._sent_revision = revision
-        #: Changes up to here are not sent (a watch from the future).
+        #: Changes up to this revision are not sent (a watch from a future version).
         self._after = 0
         self._cursor = 0
         self._epoch = served.cache.epoch
         self._is_started = False
-        #: Nothing more follows.
+        #: The stream has ended.
         self._is_ended = False
-        #: More can be read without waiting.
+        #: More events can be read without waiting.
         self._is_behind = False
-        #: Objects of the present state that have not been sent.
+        #: Objects of the initial state that have not been sent.
         self._initial: deque[Entry] = deque()
-        #: The version of that state, until the bookmark that ends it has been sent.
+        #: Resource version of the initial state, until the bookmark that ends it has been sent.
         self._initial_revision: int | None = None
-        #: Done when there is something to look at; None while nothing is waited for.
+        #: Resolved when there may be events; None while the watch does not wait.
         self._woken: asyncio.Future[None] | None = None
         self._push: Push | None = None
-        #: A piece that the client could not take when it was pushed.
+        #: Piece that was not written because the connection was paused.
         self._unsent_piece = b""
         clock = served.clock
         self._end = clock.monotonic() + self._timeout_seconds()
@@ -198,7 +198,7 @@ class WatchStream:
                 await self._wait()
 
     async def aclose(self) -> None:
-        """Let go of everything. Idempotent."""
+        """Release the cursor, the objects and the timer. Idempotent."""
         self._is_ended = True
         self._initial.clear()
         if self._timer is not None:
@@ -242,7 +242,7 @@ class WatchStream:
             return False
         return not busy and not self._is_ended
 
-    # -- the beginning -----------------------------------------------------------------------------------------------
+    # -- start of the watch -----------------------------------------------------------------------------------------------
 
     def begin_now(self) -> None:
         """Begin if nothing must be awaited; later changes are not missed."""
@@ -294,7 +294,7 @@ class WatchStream:
                 ring.after(self._revision) if self._revision >= ring.floor else _NOWHERE
             )  # missing changes are reported by the first read
 
-    # -- what comes next ---------------------------------------------------------------------------------------------
+    # -- next events ---------------------------------------------------------------------------------------------
 
     def _next(self) -> tuple[bool, bytes]:
         """Return whether more can be read without waiting, and the next piece, empty without one."""
@@ -314,7 +314,7 @@ class WatchStream:
         if self._after:
             first = ring.after(self._after)
             if self._cache.remote and first > self._cursor:
-                # The client has seen later versions: they are given out again since a snapshot was restored.
+                # The client has seen later versions, which are assigned again after a snapshot was restored.
                 frames, self._cursor = self._feed.read(self._cursor)
                 return (False, self._failed(self._too_old())) if frames else (self._cursor < ring.end, b"")
             self._cursor = max(self._cursor, first)
@@ -367,7 +367,7 @@ class WatchStream:
     def _too_old(self) -> StatusError:
         return resource_expired(f"too old resource version: {self._sent_revision} ({self._cache.ring.floor})")
 
-    # -- time --------------------------------------------------------------------------------------------------------
+    # -- timers --------------------------------------------------------------------------------------------------------
 
     def _timeout_seconds(self) -> float:
         requested = self._options.timeout_seconds
@@ -376,7 +376,7 @@ class WatchStream:
         return self._cache.min_request_timeout_seconds * (1 + self._served.random())
 
     def _next_bookmark(self) -> float:
-        """When the next bookmark is due; never, when the watch ends before."""
+        """Return the time of the next bookmark; infinite if the watch ends before."""
         now = self._served.clock.monotonic()
         due = min(now + BOOKMARK_SECONDS, self._end - _BEFORE_END_SECONDS)
         return due if self._options.allow_bookmarks and due > now else float("inf")

@@ -1,4 +1,4 @@
-"""The recent changes of a resource, each once, for all watchers: a bounded ring with a number for every change.
+"""Ring of the recent changes of one resource, shared by all watchers. Changes are numbered consecutively.
 
 Watchers hold a number (a cursor), not a queue, so a watcher that does not read costs nothing; when the ring has moved
 past its cursor it has lost changes and is answered with 410.
@@ -46,7 +46,7 @@ _revision_of: Final = attrgetter("revision")
 
 
 class ChangeRing:
-    """Changes in the order of their revisions; the number of a change never changes."""
+    """Bounded ring of changes in the order of their revisions. A change keeps its number while it is in the ring."""
 
     __slots__ = ("_bytes", "_changes", "_first", "bytes_max", "changes_max", "floor")
 
@@ -62,7 +62,7 @@ class ChangeRing:
 
     @property
     def end(self) -> int:
-        """The number that the next change will get."""
+        """Number of the next change."""
         return self._first + len(self._changes)
 
     @property
@@ -71,14 +71,14 @@ class ChangeRing:
         return self._bytes
 
     def append(self, change: Change) -> None:
-        """Add the newest change; the oldest may go."""
+        """Append a change; drop the oldest quarter if a bound is reached."""
         self._changes.append(change)
         self._bytes += len(change.entry.raw)
         if len(self._changes) > self.changes_max or self._bytes > self.bytes_max:
             self._drop(max(1, len(self._changes) // 4))
 
     def holds(self, number: int) -> bool:
-        """Report whether nothing from ``number`` on has been dropped."""
+        """Report whether the ring still has all changes from ``number`` on."""
         return number >= self._first
 
     def after(self, revision: int) -> int:
@@ -86,12 +86,12 @@ class ChangeRing:
         return self._first + bisect_right(self._changes, revision, key=_revision_of)
 
     def read(self, number: int, limit: int) -> list[Change]:
-        """Up to ``limit`` changes from ``number`` on, which must still be held."""
+        """Return up to ``limit`` changes from ``number`` on, which must still be in the ring."""
         start = number - self._first
         return self._changes[start : start + limit]
 
     def undo(self, revision: int) -> dict[str, Entry | None] | None:
-        """Return what differed at ``revision``: key → the object then, None where there was none. None when it is too old."""
+        """Return the objects that differed at ``revision``, by key; None for a key without an object then. Return None if the revision is too old."""
         if revision < self.floor:
             return None
         then: dict[str, Entry | None] = {}

@@ -1,4 +1,4 @@
-"""Cells that Tables of several kinds have: ages, selectors, images, counts, in the form of upstream's printers."""
+"""Table cells of several kinds (ages, selectors, images, counts), formatted as by upstream's printers."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def parse_time(text: str | None) -> datetime | None:
 
 
 def since(text: str | None, now: datetime) -> str:
-    """How long ago a time of an object was, ``<unknown>`` without one."""
+    """Return the time since a timestamp, ``<unknown>`` without one."""
     time = parse_time(text)
     return human_duration(now - time) if time else UNKNOWN
 
 
 def until(text: str | None, now: datetime) -> str:
-    """How long it is to a time of an object, ``<unknown>`` without one."""
+    """Return the time until a timestamp, ``<unknown>`` without one."""
     time = parse_time(text)
     return human_duration(time - now) if time else UNKNOWN
 
@@ -92,7 +92,7 @@ def name_of(obj: Tree) -> str:
 
 
 def labels_text(labels: Mapping[str, str] | None) -> str:
-    """Labels, or a selector that is a plain map, as ``a=b,c=d`` in order of the keys; ``<none>`` without any."""
+    """Return labels, or a selector that is a plain map, as ``a=b,c=d`` sorted by key; ``<none>`` if empty."""
     if not labels:
         return NONE
     return ",".join(f"{key}={labels[key]}" for key in sorted(labels))
@@ -141,7 +141,7 @@ def container_images(spec: Tree | None) -> str:
 
 
 def access_modes_text(modes: Iterable[str] | None) -> str:
-    """Access modes of volumes in short, each once, in the customary order: ``RWO,ROX,RWX,RWOP``."""
+    """Return the abbreviated access modes without duplicates, in the order ``RWO,ROX,RWX,RWOP``."""
     present = set(modes or ())
     return ",".join(short for mode, short in _ACCESS_MODES if mode in present)
 

@@ -1,4 +1,4 @@
-"""Continue tokens: where the next page of a list begins, and in which version. The form is upstream's."""
+"""Continue tokens of paged lists: start key and resource version of the next page, encoded as upstream's."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class Continue(msgspec.Struct, frozen=True):
-    """The place after which a page begins."""
+    """Start position of a page."""
 
-    #: Key of the first object that may show, relative to the list's prefix.
+    #: First key of the page, relative to the prefix of the list.
     start: str
-    #: The version that all pages show; below 0: the newest.
+    #: Resource version of all pages; negative: the newest.
     revision: int
 
 

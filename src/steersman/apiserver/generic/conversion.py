@@ -1,4 +1,4 @@
-"""Conversion between versions that waits for a call (conversion webhooks).
+"""Conversion between API versions by calls of conversion webhooks.
 
 Versions that pure functions convert have ``ServedResource.to_storage`` and ``from_storage``, and their objects pass the write
 pipeline in the storage version. A resource with a ``Converter`` differs: its objects pass the pipeline in the version of the
@@ -72,7 +72,7 @@ class SharedConversions:
 
 
 class PendingConversionError(Exception):
-    """A synchronous step needs a conversion that has not been made. ``resolve`` makes it; then the step can be repeated."""
+    """A synchronous step needs a conversion that is not available yet. After ``resolve`` the step can be repeated."""
 
     def __init__(self, versions: PendingVersions, key: tuple[bytes, str], tree: Tree, converter: Converter) -> None:
         super().__init__(key[1])

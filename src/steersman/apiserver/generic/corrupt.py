@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.errors import StatusError
 
-#: A list names so many keys at most.
+#: Bound of the keys in the error of a list.
 _KEYS_MAX: Final = 100
 #: ``storage.ErrCodeCorruptObj``.
 _CODE: Final = 7

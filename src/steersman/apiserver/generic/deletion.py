@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.request import RequestContext
 
-    #: Admission's word on removing what is stored.
+    #: Admission of the deletion of a stored object.
     ValidateDelete = Callable[[Tree], Awaitable[None]]
     #: Deletes an entry, and calls the function when admission has allowed it.
     DeleteOne = Callable[[Entry, Callable[[], None]], Awaitable[object]]
 
-#: Deletions under way at a time: enough to share the store's commits, few enough to leave room for others.
+#: Concurrent deletions: enough to share commits of the store, few enough to leave capacity for other writes.
 AT_ONCE: Final = 32
 ORPHAN_FINALIZER: Final = "orphan"
 FOREGROUND_FINALIZER: Final = "foregroundDeletion"
-#: Longer grace periods are kept as requested; their end is computed as if they were this long (years end at 9999).
+#: Upper bound of the grace period in the computation of ``deletionTimestamp``, whose year ends at 9999.
 _SECONDS_MAX: Final = 100 * 365 * 86400
 _POLICY_FINALIZERS: Final = frozenset({ORPHAN_FINALIZER, FOREGROUND_FINALIZER})
 
@@ -59,9 +59,9 @@ class DeletionStep(Enum):
 
     #: No action: the deletion is in progress and its grace period is not shortened.
     WAIT = "wait"
-    #: Store it with a deletion timestamp.
+    #: Store the object with a deletion timestamp.
     MARK = "mark"
-    #: Store it as marked, then remove it.
+    #: Store the object as marked, then remove it.
     MARK_AND_REMOVE = "mark and remove"
     REMOVE = "remove"
 
@@ -294,7 +294,7 @@ def _resolve(future: asyncio.Future[None]) -> None:
 
 
 def is_graceful(strategy: Strategy) -> bool:
-    """Report whether objects of the kind may stay for a time after they were deleted."""
+    """Report whether deletions of the kind have grace periods."""
     return type(strategy).grace_period_seconds is not Strategy.grace_period_seconds
 
 

@@ -1,4 +1,4 @@
-"""How an object lies in the store and in the cache: bytes that answer requests without being decoded.
+"""Entries of the watch cache: encoded objects that are served without decoding.
 
 Stored values are the JSON that kube-apiserver writes: kind and apiVersion of the storage version first, then metadata
 without a resourceVersion (it is the key's ``mod_revision``). An ``Entry`` keeps the same bytes without the first two
@@ -55,7 +55,7 @@ class Entry(msgspec.Struct, gc=False, eq=False):
     revision: int
     _labels: dict[str, str] | None = None
     _fields: tuple[str, ...] | None = None
-    #: Encoded forms other than ``raw``, by a name of the encoder's choice; they go when the object changes.
+    #: Encodings other than ``raw``, by the name that the encoder chooses.
     _encoded: dict[str, bytes] | None = None
     #: Version of ``raw`` if it is not the storage version (custom objects that were stored before it changed).
     api_version: str = ""
@@ -146,7 +146,7 @@ def _fields_of(raw: bytes, values: Mapping[str, Callable[[Tree], str]]) -> tuple
 
 
 class Layout:
-    """Turns objects of one kind, in its storage version, into stored values and back."""
+    """Encoding of the objects of one kind, in its storage version, as stored values and entries."""
 
     __slots__ = (
         "_codec", "_is_json_stale", "_is_plain_json", "_keeps_api_version", "_stored_head", "_type_head", "api_version", "head", "kind",
@@ -161,9 +161,9 @@ class Layout:
         """
         self.kind: Final = kind
         self.api_version: Final = api_version
-        #: Goes before ``raw[1:]`` to make a whole object.
+        #: Prefix that makes ``raw[1:]`` a whole object.
         self.head: Final = object_head(kind, api_version)
-        #: As ``head``, of stored values.
+        #: The same for stored values.
         self._type_head: Final = self.head if codec is None else object_head(kind, codec.stored_version)
         self._stored_head: Final = self._type_head + b'"metadata":{'
         self._codec: Final = codec

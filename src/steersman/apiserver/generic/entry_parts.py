@@ -1,4 +1,4 @@
-"""Reading parts of an encoded object, and decoding of large objects part by part."""
+"""Readers of parts of an encoded object, and the decoder of large objects by part."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _decode_stored: Final = msgspec.json.Decoder(_Stored).decode
 
 
 def labels_text(raw: bytes) -> bytes:
-    """``metadata.labels`` as JSON text; empty when there are none."""
+    """Return ``metadata.labels`` as JSON text; empty without labels."""
     return bytes(_decode_labelled(raw).metadata.labels)
 
 
@@ -54,7 +54,7 @@ def labels_of(text: bytes) -> dict[str, str]:
 
 
 def version_of(value: bytes) -> str:
-    """``metadata.resourceVersion``; empty when there is none. Raises ``msgspec.DecodeError``."""
+    """Return ``metadata.resourceVersion``; empty without one. Raises ``msgspec.DecodeError``."""
     return _decode_stored(value).metadata.resource_version
 
 

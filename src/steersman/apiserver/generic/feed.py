@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Bounds of the changes and bytes of one read, so that a watcher that is far behind does not delay others.
 _CHANGES_MAX: Final = 1000
 _BYTES_MAX: Final = 256 * 1024
-#: Number of joined ranges: the watchers of one round stand at the same place, stragglers one or two behind.
+#: Number of cached reads: most watchers of one round read from the same cursor, others lag by one or two changes.
 _JOINED_MAX: Final = 3
 
 _HEADS: Final = {type_: b'{"type":"%b","object":' % type_.value.encode() for type_ in EventType}
@@ -50,7 +50,7 @@ class Feed:
         self.cache = cache
         self.selection = selection
         self._whole = whole
-        #: Makes an event of an encoded object, also of one that is no entry (a bookmark, an error).
+        #: Encodes an event with an encoded object, which need not be an entry (bookmarks, errors).
         self.event: Final = event_frame if frame is None else frame
         self.is_protobuf: Final = frame is protobuf_event_frame
         self._raw_heads = {type_: text + head for type_, text in _HEADS.items()} if head is not None else None

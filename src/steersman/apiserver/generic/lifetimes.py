@@ -1,4 +1,4 @@
-"""Leases of objects that go on their own after a time (Events)."""
+"""Leases of objects that expire (Events)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.storage.store import Store
 
-#: Objects written within this time share a lease, as upstream's ``LeaseReuseDurationSeconds``: they live longer by it.
+#: Objects written within this time share a lease and expire up to this much later. Upstream: ``LeaseReuseDurationSeconds``.
 REUSE_SECONDS: Final = 60
-#: And at most so many of them, as upstream's ``DefaultLeaseMaxObjectCount``.
+#: Upper bound of the objects of one lease. Upstream: ``DefaultLeaseMaxObjectCount``.
 OBJECTS_MAX: Final = 1000
 
 __all__ = ["LeaseNotFound", "Lifetimes"]
 
 
 class Lifetimes:
-    """Hands out leases of one length."""
+    """Allocator of leases of one duration."""
 
     __slots__ = ("_clock", "_granting", "_lease_id", "_objects", "_store", "_until", "ttl_seconds")
 

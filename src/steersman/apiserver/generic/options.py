@@ -35,7 +35,7 @@ class WriteOptions:
         self.field_manager: Final = field_manager
         #: ``Ignore``, ``Warn``, ``Strict``, or empty, which means ``Warn``.
         self.field_validation: Final = field_validation
-        #: Only of applies: take over what other managers own. None: not said.
+        #: ``force`` of an apply: take over fields of other managers. None if unset.
         self.force: Final = force
         #: Unknown and duplicated fields are errors.
         self.strict: Final = field_validation == STRICT
@@ -58,15 +58,15 @@ class DeleteOptions(msgspec.Struct, frozen=True):
     """Options of a delete or deletecollection."""
 
     dry_run: bool = False
-    #: None: the kind's own.
+    #: None: the default of the kind.
     grace_period_seconds: int | None = None
-    #: Empty: not said.
+    #: Empty if unset.
     propagation_policy: str = ""
-    #: The older way to say ``Orphan`` or ``Background``. None: not said.
+    #: Deprecated form of the policies ``Orphan`` and ``Background``. None if unset.
     orphan_dependents: bool | None = None
-    #: The object must have this uid. None: whatever it has.
+    #: Precondition: uid of the object. None: any.
     precondition_uid: str | None = None
-    #: The object must be at this resourceVersion. None: whatever it is.
+    #: Precondition: resourceVersion of the object. None: any.
     precondition_resource_version: str | None = None
     #: Delete the object although its stored data is damaged.
     ignore_store_read_error: bool = False

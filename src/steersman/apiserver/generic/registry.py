@@ -83,7 +83,7 @@ class Registry:
         self.store: Final = store
         self.clock: Final = clock
         self._tasks: Final = tasks
-        #: Random parts of new objects.
+        #: Generator of the random parts of new objects.
         self.identities: Final = Identities(dice)
         self._spec_facts: Final = SpecFactsCache()
         self._kinds: Final = kinds
@@ -101,7 +101,7 @@ class Registry:
         self.listeners: Final[list[Callable[[str, str, str], None]]] = []
 
     def get(self, group: str, version: str, name: str) -> ServedResource | None:
-        """Return the resource of a URL; None when there is none, or when it keeps no objects (reviews)."""
+        """Return the stored resource of a URL; None if there is none, or if it has no storage (reviews)."""
         key = (group, version, name)
         served = self._served.get(key)
         if served is None:
@@ -116,7 +116,7 @@ class Registry:
         return self._built_in.get((group, version, name)) if served is None else served.resource
 
     def stored(self, group_resource: str) -> StoredResource:
-        """Cache and generic store of a built-in resource (``namespaces``, ``resourcequotas``). Raises KeyError."""
+        """Return cache and generic store of a built-in resource (``namespaces``, ``resourcequotas``). Raises KeyError."""
         name, _, group = group_resource.partition(".")
         for key, resource in self._built_in.items():
             if resource.name == name and resource.group == group and resource.key_prefix:
@@ -126,18 +126,18 @@ class Registry:
         raise KeyError(group_resource)
 
     def of_kind(self, api_version: str, kind: str) -> list[Resource]:
-        """Return the resources that keep objects of a kind."""
+        """Return the stored resources of a kind."""
         custom = [served.resource for served in self._served.values() if served.is_custom]
         return [r for r in (*self._built_in.values(), *custom) if (r.api_version, r.kind) == (api_version, kind)]
 
     def add(self, served: ServedResource) -> None:
-        """Serve one more resource, or another form of one."""
+        """Serve a resource; replace an earlier definition of it."""
         resource = served.resource
         self._served[resource.group, resource.version, resource.name] = served
         self._notify(resource.group, resource.version, resource.name)
 
     def remove(self, group: str, version: str, name: str) -> ServedResource | None:
-        """Stop serving a resource; its cache is the caller's to close."""
+        """Stop serving a resource. The caller closes its cache."""
         served = self._served.pop((group, version, name), None)
         self._notify(group, version, name)
         return served
@@ -185,7 +185,7 @@ class Registry:
         return list(self._served.values())
 
     def mark_stale(self) -> None:
-        """Let the next write of every object be stored, though it changes nothing: the store encrypts with another key."""
+        """Store the next write of every object even if it changes nothing, after the encryption key of the store has changed."""
         for cache in {served.cache.prefix: served.cache for served in self._served.values()}.values():
             cache.mark_stale()
 

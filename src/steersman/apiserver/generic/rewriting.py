@@ -1,4 +1,4 @@
-"""Changes that the server itself makes to a stored object, past the rules for clients' updates.
+"""Changes of a stored object by the server itself, without the validation of client updates.
 
 Binding a pod to a node is no update of the pod: neither its strategy nor admission is asked, no manager owns what
 changed, the generation stays. Upstream does it by a bare ``GuaranteedUpdate`` of the storage.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.request import RequestContext
 
-    #: Changes a new tree of what is stored in place; called again after each lost race. Raises ``StatusError``.
+    #: Changes a copy of the stored tree in place; called again after each conflict. Raises ``StatusError``.
     Rewrite = Callable[[Tree], None]
 
 

@@ -25,7 +25,7 @@ NAMESPACE = "metadata.namespace"
 
 
 class Selection:
-    """A question about entries of one cache."""
+    """Selection of entries of one cache."""
 
     __slots__ = ("_tests", "base", "identity", "is_single", "reads_objects", "scope")
 
@@ -39,15 +39,15 @@ class Selection:
         identity: tuple[str, ...],
         reads_objects: bool = False,
     ) -> None:
-        #: Keys of what is shown begin with this; with ``is_single`` it is the only one.
+        #: Prefix of the selected keys; with ``is_single``, the only key.
         self.scope = scope
         self.is_single = is_single
-        #: The prefix that the path alone asks for; positions of pages are relative to it.
+        #: Prefix by the path alone; page positions are relative to it.
         self.base = base
         self._tests = tuple(tests)
         #: A test decodes each object that no such test has seen before.
         self.reads_objects = reads_objects
-        #: Equal for questions with the same answers, so that watchers can share work.
+        #: Equal for equivalent selections, so that watchers can share work.
         self.identity = identity
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.json_parts import PARTS_BYTES
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.generic.conversion import Converter
     from steersman.apiserver.generic.entry import Entry, Layout
+    from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.generic.strategy import Strategy
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.apiserver.spec_facts import SpecFactsCache
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ServedResource:
-    """One resource in one version, as endpoint functions get it.
+    """One resource in one version, as the endpoints use it.
 
     All versions of a resource share ``storage``, ``cache`` and ``strategy``; they differ in ``resource``, ``struct`` and
     the two conversions.
@@ -59,7 +60,7 @@ class ServedResource:
         self,
         resource: Resource,
         *,
-        storage: Any,
+        storage: ObjectStore | None,
         cache: WatchCache | None,
         strategy: Strategy,
         struct: Struct | Callable[[], Struct] | None,
@@ -79,7 +80,7 @@ class ServedResource:
 
         ``struct`` may be a function that returns the type, called when it is first needed.
         """
-        #: In the version served.
+        #: The resource in the version served.
         self.resource = resource
         #: ``pods``, ``deployments.apps``.
         self.group_resource = resource.group_resource
@@ -94,29 +95,29 @@ class ServedResource:
         self.strategy = strategy
         self._struct: Struct | None = None if callable(struct) else struct
         self._load_struct: Callable[[], Struct] | None = struct if callable(struct) else None
-        #: From the version served to the storage version and back, kind and apiVersion included. They may change the
-        #: tree that they get. None when both are the same, so that bytes can be served as they are.
+        #: Conversions from the version served to the storage version and back, including kind and apiVersion. They may change
+        #: their argument. None if both versions are the same, so that stored bytes are served.
         self.to_storage = to_storage
         self.from_storage = from_storage
-        #: Converts by calls that wait (see ``conversion``): entries must pass through it before they are shown. None: the two
+        #: Conversion by webhooks (see ``conversion``), which entries need before they are served. None: the two
         #: functions above.
         self.converter = converter
-        #: Shared by watches.
+        #: Converted entries, shared by watches.
         self.conversions = None if converter is None else SharedConversions(converter)
-        #: Items of lists carry kind and apiVersion, there is no protobuf, lists always say ``continue``.
+        #: Custom resource: list items have kind and apiVersion, there is no protobuf, and lists always have ``continue``.
         self.is_custom = is_custom
-        #: Of a custom resource: all versions of its definition, served or not, as apiVersions.
+        #: Custom resources: apiVersions of the definition, served or not.
         self.custom_versions = custom_versions
         self.list_kind = resource.list_kind
-        #: Field labels of this version → the strategy's label that it means. None: the strategy's own.
+        #: Field labels of this version → labels of the strategy. None: those of the strategy.
         self.field_labels = field_labels
-        #: Makes a body's tree what is to be kept of it, and names what is not. None: as the struct says.
+        #: Prunes the tree of a body, and returns the paths of the removed fields. None: by the struct.
         self.decode = decode
-        #: Facts about specs of pods; None: not remembered.
+        #: Cached facts about pod specs; None without a cache.
         self.spec_facts = spec_facts
-        #: From 0 to 1; spreads the ends of watches.
+        #: Returns a number from 0 to 1, which spreads the timeouts of watches.
         self.random = random
-        #: Goes before an entry's ``raw[1:]`` to make a whole object in this version (when ``from_storage`` is None).
+        #: Prefix that makes an entry's ``raw[1:]`` a whole object in this version (if ``from_storage`` is None).
         self.head = object_head(resource.kind, resource.api_version)
 
     @property

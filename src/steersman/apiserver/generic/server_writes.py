@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.request import RequestContext
 
-    #: From the object as it will be stored and the stored one (None: a create), both in the storage version, to an awaitable or None.
+    #: Takes the new object and the stored one (None: a create), both in the storage version; returns an awaitable or None.
     Validate = Callable[[Tree, Tree | None], Awaitable[None] | None]
-    #: From the stored object (None: there is none) to the changed one, a new tree; called again after each lost race.
+    #: Takes the stored object (None if absent) and returns the changed one, a new tree; called again after each conflict.
     Transform = Callable[[Tree | None], Awaitable[Tree]]
 
 
@@ -28,7 +28,7 @@ class Change(msgspec.Struct, frozen=True):
     #: Validating admission of the change.
     validate: Validate | None = None
     subresource: str = ""
-    #: Only the object with this uid is meant; empty: whichever has the name.
+    #: Precondition: uid of the object; empty: any.
     uid: str = ""
 
 
@@ -47,7 +47,7 @@ class ServerCreate(Write):
 
 
 class ServerUpdate(Write):
-    """Change by a function, which takes the place of all steps before ``identify``."""
+    """Change by a function, which replaces all steps before ``identify``."""
 
     __slots__ = ("_change",)
 

@@ -1,4 +1,4 @@
-"""Stored values of built-in kinds other than JSON in the storage version: protobuf, and other API versions of a kind.
+"""Codec of stored values in protobuf or in other API versions of a built-in kind.
 
 Values are recognised by their first bytes, whatever ``--storage-media-type`` says. A decoded object is defaulted and converted
 to the storage version, as another API server may have written it.
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
 
-    #: From another API version to the storage version; may change the tree.
+    #: Conversion from another API version to the storage version; may change the tree.
     Conversion = Callable[[Tree], Tree]
-    #: Fills in defaults of a tree in an API version, by the version without its group.
+    #: Sets defaults of a tree in an API version, which is given without its group.
     Default = Callable[[Tree, str], None]
 
 JSON: Final = "application/json"
 #: Values that the store could not decrypt.
 _ENCRYPTED: Final = b"k8s:enc:"
-#: An error shows so much of such a value: its provider, or the reason.
+#: Length of the excerpt of such a value in errors: its provider, or the reason.
 _SHOWN_BYTES: Final = 200
 
 _decode_json: Final = msgspec.json.Decoder().decode
 
-#: JSON of values that this process encoded a moment ago, by the value: the watch of the store returns them.
+#: JSON of recently encoded values, by value: the watch of the store returns them.
 _BYTES_MAX: Final = 8 * 1024 * 1024
 _recent: Final = BoundedCache[bytes](entries_max=1024, bytes_max=_BYTES_MAX, name="stored values")
 
@@ -88,7 +88,7 @@ class StorageCodec:
         self.stored_version: Final = stored_version or api_version
         self._default: Final = default
         self._conversions: Final[dict[str, Conversion | None]] = {self.stored_version: None, **(conversions or {})}
-        #: Objects are stored in protobuf; JSON is read all the same.
+        #: True to store objects in protobuf; values in JSON are readable either way.
         self.writes_protobuf: Final = media_type == MEDIA_TYPE
         self._struct: Struct | None = None
         self._protobuf_head: Final = type_meta_head(self.stored_version, kind)
@@ -109,7 +109,7 @@ class StorageCodec:
         return value
 
     def recently_encoded(self, value: bytes) -> bytes | None:
-        """Return the JSON of a value that ``encode`` returned a moment ago; None if it is not remembered."""
+        """Return the JSON of a value that ``encode`` returned recently; None if it is no longer cached."""
         return _recent.get(value) if self.writes_protobuf else None
 
     def decode(self, key: str, value: bytes) -> Tree:

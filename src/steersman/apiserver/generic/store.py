@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
     from steersman.storage.store import KeyValue, Op, Store
 
-    #: Runs a synchronous step elsewhere: ``in_worker``, ``with_allowance``.
+    #: Runs a synchronous step in a worker thread: ``in_worker``, ``with_allowance``.
     Runner = Callable[..., Awaitable[None]]
 
 
@@ -95,7 +95,7 @@ class ObjectStore:
         self.layout: Final = cache.layout if layout is None else layout
         self.strategy: Final = strategy
         self.kind: Final = cache.layout.kind
-        #: As 422s name it: ``Deployment.apps``.
+        #: Name in 422 errors: ``Deployment.apps``.
         self.group_kind: Final = f"{self.kind}.{group}" if group else self.kind
         self.namespaced: Final = cache.namespaced
         self._identities: Final = identities
@@ -107,7 +107,7 @@ class ObjectStore:
         self._has_extra_ops: Final = _has_extra_ops(type(strategy))
 
     def under(self, strategy: Strategy) -> ObjectStore:
-        """Return a store of the same objects with another strategy: that of another version of a custom resource."""
+        """Return a store of the same objects with the strategy of another version of a custom resource."""
         return ObjectStore(
             self._store,
             self.cache,
@@ -128,7 +128,7 @@ class ObjectStore:
         return self.cache.get(self.key(ctx, name))
 
     async def current(self, key: str) -> Entry | None:
-        """Return the object as it is now, also if another server has just written it. Raises 429, 503."""
+        """Return the current object, including recent writes of other servers. Raises 429, 503."""
         if self.cache.remote:
             await self.cache.wait_fresh()
         else:
@@ -136,7 +136,7 @@ class ObjectStore:
         return self.cache.get(key)
 
     async def followed(self) -> None:
-        """Return when the cache follows the store. Raises 429.
+        """Wait until the cache follows the store. Raises 429.
 
         Writes wait for it too: a watch can then start at any version that one of them was answered with.
         """
@@ -144,7 +144,7 @@ class ObjectStore:
             await self.cache.ready()
 
     async def stored(self, key: str) -> Entry | None:
-        """Return the object in the store, past the cache."""
+        """Read the object from the store, bypassing the cache."""
         try:
             return self.entry_of(await self._store.get(key))
         except CorruptValue as error:
@@ -180,7 +180,7 @@ class ObjectStore:
         return True
 
     def match_version(self, ctx: RequestContext, name: str, metadata: Tree, revision: int) -> None:
-        """Set the stored resourceVersion. Raises 409 when the change is based on another, 422 when it must name one."""
+        """Set the stored resourceVersion. Raises 409 if the change is based on another one, 422 if a required one is absent."""
         based_on = resource_version_of(metadata)
         if not based_on:
             if not self.strategy.allow_unconditional_update:
@@ -232,7 +232,7 @@ class ObjectStore:
         return self._put(ctx, key, new, expected=0)
 
     async def _try_insert(self, ctx: RequestContext, key: str, tree: Tree) -> Entry:
-        """Insert of a dry run: the object keeps the resourceVersion that was sent. Upstream: ``DryRunnableStorage``."""
+        """Insert in a dry run: the object keeps the resourceVersion of the request. Upstream: ``DryRunnableStorage``."""
         kv = await self._store.get(key)
         if kv is not None:
             raise Conflict(key, kv)
@@ -241,7 +241,7 @@ class ObjectStore:
         return await in_worker(self.layout.unstored, key, tree) if ctx.is_large else self.layout.unstored(key, tree)
 
     async def replace(self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry) -> Entry:
-        """Store a changed object; remove it when nothing holds it any more. Raises ``Conflict``.
+        """Store a changed object; remove it if its last finalizer is gone. Raises ``Conflict``.
 
         A change that changes nothing is not stored (the answer is ``entry``), unless the stored value is stale.
         """
@@ -299,14 +299,14 @@ class ObjectStore:
     # -- transactions ------------------------------------------------------------------------------------------------
 
     async def put(self, ctx: RequestContext, key: str, tree: Tree, entry: Entry) -> Entry:
-        """Store a tree in the place of ``entry`` as it is, unless nothing differs. Raises ``Conflict``."""
+        """Replace ``entry`` by a tree, unless they are equal. Raises ``Conflict``."""
         changed = await self._unstored(ctx, key, tree, entry.revision)
         if ctx.dry_run or (changed.raw == entry.raw and not isinstance(entry, StaleEntry)):
             return changed
         return await self._put(ctx, key, tree, expected=entry.revision)
 
     async def _unstored(self, ctx: RequestContext, key: str, tree: Tree, revision: int) -> Entry:
-        """Return the entry of an object that is not stored like this."""
+        """Return the entry of an object that is not stored, such as the result of a dry run."""
         value = await in_worker(self.layout.encode, tree) if ctx.is_large else self.layout.encode(tree)
         return self.layout.entry(key, value, revision)
 

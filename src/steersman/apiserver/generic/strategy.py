@@ -1,4 +1,4 @@
-"""Interface of a kind's rules. All that is special about a kind is one ``Strategy`` in ``kinds/<group>/<kind>``.
+"""Interface of the rules of a kind, which has one ``Strategy`` in ``kinds/<group>/<kind>``.
 
 The generic store calls the methods in upstream's order (``rest.BeforeCreate``/``BeforeUpdate``):
 
@@ -41,7 +41,7 @@ _RESOURCES_MAX: Final = 1024
 
 
 class Column(msgspec.Struct, frozen=True):
-    """One column of a Table. ``priority`` above 0 shows with ``-o wide`` only."""
+    """Column of a Table. A ``priority`` above 0 is shown with ``-o wide`` only."""
 
     name: str
     type: str = "string"
@@ -49,7 +49,7 @@ class Column(msgspec.Struct, frozen=True):
     priority: int = 0
     #: Description; empty: that of ``field``.
     description: str = ""
-    #: The field of a built-in type whose text describes the column: ``core.v1.PodSpec.nodeName``.
+    #: Field of a built-in type whose documentation describes the column: ``core.v1.PodSpec.nodeName``.
     field: str = ""
 
     def text(self) -> str:
@@ -94,13 +94,13 @@ class Strategy:
     The synchronous hooks run in a worker thread for large objects: state that the loop changes is read through ``on_loop``.
     """
 
-    #: ``pods``, ``deployments.apps``: the group resource this is for.
+    #: Group resource: ``pods``, ``deployments.apps``.
     group_resource: ClassVar[str] = ""
-    #: PUT to a missing name creates it.
+    #: PUT creates a missing object.
     allow_create_on_update: ClassVar[bool] = False
     #: PUT without a resourceVersion overwrites.
     allow_unconditional_update: ClassVar[bool] = True
-    #: A finished DELETE answers with the object instead of a Status.
+    #: A completed DELETE returns the object instead of a Status.
     returns_deleted_object: ClassVar[bool] = False
     #: ``metadata.generation`` is kept: 1 on create, +1 when what ``generation_view`` shows changes.
     has_generation: ClassVar[bool] = False
@@ -108,11 +108,11 @@ class Strategy:
     default_propagation: ClassVar[str] = "background"
     #: Finalizers that a DELETE adds for controllers that clean up first (custom resource definitions).
     delete_finalizers: ClassVar[tuple[str, ...]] = ()
-    #: Warning of a DELETE that does not say what is to happen to dependents.
+    #: Warning of a DELETE without a propagation policy.
     delete_warning: ClassVar[str] = ""
-    #: A DELETE only calls ``mark_terminating``; the object goes when it ``is_finalized`` (Namespaces).
+    #: A DELETE only calls ``mark_terminating``; the object is removed once it ``is_finalized`` (Namespaces).
     deletes_in_phases: ClassVar[bool] = False
-    #: Preconditions of a DELETE are checked by the storage of the kind, in its own words (Namespaces, CustomResourceDefinitions).
+    #: The storage of the kind checks the preconditions of a DELETE, with other messages (Namespaces, CustomResourceDefinitions).
     checks_preconditions_itself: ClassVar[bool] = False
     #: How often upstream's own update validation repeats the rules of metadata, which the caller applies once: those of
     #: a change (``ValidateObjectMetaUpdate``) and those of the object (``ValidateObjectMeta``). Each repetition shows
@@ -124,14 +124,14 @@ class Strategy:
     #: ``rest.BeforeCreate``).
     checks_metadata_last: ClassVar[bool] = False
     #: True if validation depends on the user (escalation checks of roles and bindings).
-    judges_writers: ClassVar[bool] = False
+    validation_depends_on_user: ClassVar[bool] = False
     #: Validation charges the work meter (clients supply expressions or patterns), and moves to a worker once it is expensive.
     #: The hooks of a write may then run twice.
     is_metered: ClassVar[bool] = False
-    #: ``default`` fills specs in by nothing but what they hold, so that a spec that comes again need not be filled in again.
-    defaults_spec_alone: ClassVar[bool] = False
+    #: ``default`` of a spec depends on the spec alone, so that defaulted specs can be cached.
+    has_cacheable_spec_defaults: ClassVar[bool] = False
     #: Writes update ``metadata.managedFields`` (not for signing requests, as upstream).
-    keeps_owners: ClassVar[bool] = True
+    has_managed_fields: ClassVar[bool] = True
     scale: ClassVar[ScalePaths | None] = None
     columns: ClassVar[tuple[Column, ...]] = (
         Column("Name", format="name", field="meta.v1.ObjectMeta.name"),
@@ -166,8 +166,8 @@ class Strategy:
     def default(self, obj: Tree, version: str) -> None:
         """Set defaults. Idempotent. ``version`` is that of the tree."""
 
-    def default_beside_spec(self, obj: Tree, version: str) -> None:
-        """Default the rest of an object that has only metadata and spec (``defaults_spec_alone``)."""
+    def default_except_spec(self, obj: Tree, version: str) -> None:
+        """Default the rest of an object that has only metadata and spec (``has_cacheable_spec_defaults``)."""
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         """Drop fields that clients may not set (status) and set those of the server."""
@@ -194,12 +194,12 @@ class Strategy:
                 obj[key] = value
 
     def canonicalize(self, obj: Tree) -> None:
-        """Bring a valid object into its stored form."""
+        """Normalize a valid object to its stored form."""
 
     # -- validation -------------------------------------------------------------------------------------------------
 
     def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
-        """Why ``name`` (or, with ``prefix``, a generateName) cannot name an object of this kind."""
+        """Return the errors of ``name`` (with ``prefix``: of a generateName)."""
         return names.name_is_dns_subdomain(name, prefix=prefix)
 
     def name_rule(self, obj: Tree) -> names.NameRule:
@@ -219,14 +219,14 @@ class Strategy:
         return ()
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        """Texts for Warning headers about a write that succeeds (``old`` None: a create)."""
+        """Return the texts of Warning headers of a successful write (``old`` None: a create)."""
         return ()
 
     def status_warnings(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[str]:
         """Return warnings about an update of ``/status``."""
         return ()
 
-    # -- writes that belong together ----------------------------------------------------------------------------
+    # -- operations in the transaction of a write ----------------------------------------------------------------------------
 
     async def extra_ops_on_create(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:
         """Return operations on other keys for the transaction of the object (allocated addresses). May change ``obj``.
@@ -259,7 +259,7 @@ class Strategy:
         """Raise a StatusError when this object must not be deleted now."""
 
     def mark_terminating(self, obj: Tree) -> None:
-        """Show that the object is being deleted (kinds that delete in phases)."""
+        """Mark the object as terminating (kinds that are deleted in phases)."""
 
     def mark_deleted(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         """Change an object that finalizers retain, when its deletion begins.
@@ -268,7 +268,7 @@ class Strategy:
         """
 
     def is_finalized(self, obj: Tree) -> bool:
-        """Report whether only ``metadata.finalizers`` hold a terminating object."""
+        """Report whether a terminating object can be removed, except for ``metadata.finalizers``."""
         return True
 
     # -- views ----------------------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ class Strategy:
         return obj.get("spec")
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
-        """Return the row of the Table, one cell a column."""
+        """Return the cells of the object's row of the Table."""
         metadata = obj["metadata"]
         return [metadata.get("name", ""), metadata.get("creationTimestamp")]
 

@@ -1,4 +1,4 @@
-"""Wake-ups of watches: at once after a quiet time, in rounds while changes keep coming.
+"""Wake-ups of watches: immediate after an idle time, in rounds while changes continue.
 
 A change that wakes 200 watchers costs 200 writes to sockets. At 500 changes a second that is more than a core can do, so
 changes that follow each other closely share a round, which wakes all waiters of their keys; the next one begins no
@@ -25,7 +25,7 @@ _IDLE_SHARE: Final = 1 / 8
 #: within a round they get their turn after every slice). No round waits longer than that.
 _ROUND_SHARE: Final = 2 / 3
 ROUND_SECONDS_MAX: Final = 0.03
-#: Waiters that are woken before the loop turns to other things: about half a millisecond of work.
+#: Waiters that are woken in one slice, about half a millisecond of work, before other tasks run.
 _SLICE: Final = 32
 
 
@@ -37,7 +37,7 @@ class WatchWaiter(Protocol):
 
 
 class Wakeups:
-    """Waiters by the keys whose changes they wait for. A scope is the cache's whole prefix, a namespace's, or one key."""
+    """Waiters by scope: the prefix of the cache or of a namespace, or one key."""
 
     __slots__ = (
         "_clock",
@@ -56,23 +56,23 @@ class Wakeups:
     def __init__(self, prefix: str, *, clock: Clock) -> None:
         self._prefix = prefix
         self._clock = clock
-        #: Scope → those who wait, the longest first; no entry is empty.
+        #: Waiters by scope, in the order in which they were added; no entry is empty.
         self._waiting: dict[str, dict[WatchWaiter, None]] = {}
         #: Control loops of the server, in the order in which they were added.
         self._controllers: dict[WatchWaiter, None] = {}
-        #: Scopes touched since the last round began, in that order: a seed of a simulation decides on it, not a hash.
+        #: Scopes changed since the last round began. Ordered, so that a simulation depends on its seed, not on hashes.
         self._touched: dict[str, None] = {}
-        #: Waiters that the current round has not woken yet, last first; None between rounds.
+        #: Remaining waiters of the current round, in reverse order; None between rounds.
         self._round: list[WatchWaiter] | None = None
         self._round_began = 0.0
         self._round_size = 0
-        #: Seconds that a round of a single slice took.
+        #: Duration in seconds of a round of a single slice.
         self._round_took = 0.0
         self._next_round = 0.0
         self._timer: Timer | None = None
 
     def add(self, scope: str, waiter: WatchWaiter) -> None:
-        """Wake ``waiter`` whenever something under ``scope`` was touched, until ``remove``."""
+        """Wake ``waiter`` after each change below ``scope``, until ``remove``."""
         waiting = self._waiting.get(scope)
         if waiting is None:
             self._waiting[scope] = {waiter: None}
@@ -80,7 +80,7 @@ class Wakeups:
             waiting[waiter] = None
 
     def remove(self, scope: str, waiter: WatchWaiter) -> None:
-        """Wake it no more. Idempotent."""
+        """Remove a waiter. Idempotent."""
         waiting = self._waiting.get(scope)
         if waiting is not None:
             waiting.pop(waiter, None)
@@ -92,11 +92,11 @@ class Wakeups:
         self._controllers[waiter] = None
 
     def remove_controller(self, waiter: WatchWaiter) -> None:
-        """Wake the control loop no more. Idempotent."""
+        """Remove a control loop. Idempotent."""
         self._controllers.pop(waiter, None)
 
     def touch(self, key: str) -> None:
-        """Note that a key has changed; ``wake`` then wakes its waiters. Waiters that are added later have seen the change."""
+        """Record a changed key; ``wake`` wakes its waiters, except those that are added later and have seen the change."""
         waiting = self._waiting
         if not waiting:
             return
@@ -105,7 +105,7 @@ class Wakeups:
                 self._touched[scope] = None
 
     def wake(self) -> None:
-        """Wake control loops now, and those concerned by what was touched with the next pass of the loop, or when the next round is due."""
+        """Wake control loops now, and the waiters of changed keys in the next pass of the event loop or the next round."""
         for controller in self._controllers:
             controller.wake()
         self._schedule_round()
@@ -146,11 +146,11 @@ class Wakeups:
             waiters.pop().wake()
         if self._round_size <= _SLICE:
             self._round_took = self._clock.monotonic() - self._round_began
-        # Runs after what has just been woken.
+        # Runs after the tasks just woken.
         asyncio.get_running_loop().call_soon(self._go_on if waiters else self._finish)
 
     def _finish(self) -> None:
-        """End the round; the next one begins when other work has had its share of the time."""
+        """End the round; the next one begins after the pause that leaves time for other work."""
         self._round = None
         took = self._round_took
         if self._round_size > _SLICE:

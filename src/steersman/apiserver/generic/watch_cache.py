@@ -40,23 +40,23 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Keys per read while the cache is filled: small enough not to hold up the loop.
+#: Keys per read while the cache is filled: small enough not to block the event loop.
 _FILL_PAGE: Final = 500
-#: How long a reader waits for a revision that has not come, as upstream's ``blockTimeout``.
+#: Timeout of readers that wait for a revision. Upstream: ``blockTimeout``.
 REVISION_WAIT_SECONDS: Final = 3.0
-#: How long a reader waits for a cache that is being (re)filled before it is sent away.
+#: Timeout of readers that wait until the cache is filled, before they receive 429.
 READY_WAIT_SECONDS: Final = 10.0
 _REFILL_PAUSE_SECONDS: Final = 1.0
 _Waiter = tuple[int, "asyncio.Future[None]"]
 _number: Final = itemgetter(0)
-#: Looked up once: members of an enumeration are found by a descriptor.
+#: Module constants, because access to members of an enumeration costs a descriptor call.
 _ADDED: Final = EventType.ADDED
 _MODIFIED: Final = EventType.MODIFIED
 _DELETED: Final = EventType.DELETED
 
 
 class Follower(Protocol):
-    """Index over all objects of a cache, updated in step with it."""
+    """Index over all objects of a cache, updated synchronously with it."""
 
     def reset(self, entries: list[Entry]) -> None:
         """Replace all objects."""
@@ -74,7 +74,7 @@ class CacheCounts:
     __slots__ = ("consistent_reads", "dispatched", "events", "failed_reads", "fills")
 
     def __init__(self) -> None:
-        #: Events of the store, and changes that were passed on to watches.
+        #: Events of the store, and changes that were added to the ring.
         self.events = 0
         self.dispatched = 0
         self.fills = 0
@@ -103,9 +103,9 @@ class WatchCache:
         self.prefix = prefix
         self.layout = layout
         self.namespaced = namespaced
-        #: Other servers write to the store: the state may be older than an answered write of theirs.
+        #: True if other servers write to the store: the state may be older than their acknowledged writes.
         self.remote = remote
-        #: A watch that names no timeout ends after one to two times this, by chance.
+        #: A watch without ``timeoutSeconds`` ends after a random time of one to two times this.
         self.min_request_timeout_seconds = min_request_timeout_seconds
         self.ring = ring or ChangeRing(0)
         self.wakeups = Wakeups(prefix, clock=clock)
@@ -117,28 +117,28 @@ class WatchCache:
         self.clock = clock
         self._tasks = tasks
         self._entries: dict[str, Entry] = {}
-        #: Objects that exist and cannot be read, with their revisions. Not among the entries.
+        #: Revisions of unreadable objects by key; they have no entries.
         self._corrupt: dict[str, int] = {}
-        #: How often stored data could not be read.
+        #: Number of unreadable values.
         self.decode_errors = 0
-        #: The keys of ``_entries`` in order.
+        #: Sorted keys of ``_entries``.
         self._keys = SortedKeys()
-        #: Everything up to here has been applied.
+        #: Revision up to which all events have been applied.
         self._applied = 0
         self._subscription: Subscription | None = None
-        #: The cache mirrors the store.
+        #: Set while the cache mirrors the store.
         self._filled = False
         self._filling: asyncio.Task[None] | None = None
-        #: Readers that wait for the cache to be filled.
+        #: Readers that wait until the cache is filled.
         self._ready_waiters: list[_Waiter] = []
-        #: Grows whenever continuity is lost: watches of an earlier epoch end.
+        #: Incremented whenever events were lost: watches of an earlier epoch end.
         self.epoch = 0
         #: Watches of epochs before this one end with 410: their resource versions may be of a history that is gone.
         self.expired_epoch = 0
         self.closed = False
         self.counts: Final = CacheCounts()
 
-    # -- life ----------------------------------------------------------------------------------------------------------
+    # -- lifecycle ----------------------------------------------------------------------------------------------------------
 
     @property
     def is_ready(self) -> bool:
@@ -146,12 +146,12 @@ class WatchCache:
         return self._filled
 
     def start(self) -> None:
-        """Start to fill the cache for later readers. Idempotent."""
+        """Start to fill the cache. Idempotent."""
         if not self._filled:
             self._start_filling()
 
     async def ready(self) -> None:
-        """Return when the cache mirrors the store, starting it if need be. Raises 429 when that takes too long."""
+        """Wait until the cache mirrors the store; start it if necessary. Raises 429 after a timeout."""
         if self._filled:
             return
         self._start_filling()
@@ -225,7 +225,7 @@ class WatchCache:
             start_after = page.kvs[-1].key
 
     async def _page(self, *, start_after: str, limit: int, revision: int) -> Range:
-        """Read a page; note the keys of it whose data is damaged."""
+        """Read a page; record the keys of damaged values."""
         try:
             return await self._store.range(self.prefix, start_after=start_after, limit=limit, revision=revision)
         except CorruptValue as error:
@@ -239,7 +239,7 @@ class WatchCache:
             return error.readable
 
     def _readable(self, key: str, value: bytes, revision: int, *, is_stale: bool = False) -> Entry | None:
-        """Return the entry; None for a value that no API server wrote, so that it does not fail all reads."""
+        """Return the entry; None for a value that no API server wrote, which must not fail all reads."""
         try:
             return self.layout.entry(key, value, revision, is_stale=is_stale)
         except UnreadableValueError as error:
@@ -272,7 +272,7 @@ class WatchCache:
             raise Compacted(revision, oldest)
 
     def _lost(self, error: StoreError) -> None:
-        """End all watches and refill the cache: the watch of the store has ended, so later events are unknown."""
+        """End all watches and refill the cache after the watch of the store has ended."""
         if self.closed:
             return
         level = logging.INFO if isinstance(error, Compacted) else logging.WARNING
@@ -319,7 +319,7 @@ class WatchCache:
         key, revision = event.key, event.mod_revision
         previous = self._entries.get(key)
         if self._corrupt and self._corrupt.pop(key, None) is not None:
-            # No event shows watchers what is gone: they end and list again, as with upstream's cacher.
+            # Deletions during the gap have no events: watchers end and list again, as with upstream's cacher.
             self.ring.clear(revision)
             self.end_watches()
         entry = None if event.value is None else self._readable(key, event.value, revision, is_stale=event.is_stale)
@@ -342,11 +342,11 @@ class WatchCache:
 
     @property
     def revision(self) -> int:
-        """The store's revision that the state is good for: events up to ``Store.revision`` have been applied."""
+        """Return the revision of the state: all events up to it have been applied."""
         return max(self._applied, self._store.revision)
 
     async def wait_fresh(self) -> None:
-        """Return when the state is as new as the store was at the call (linearizable reads). Raises 429, 503."""
+        """Wait until the state is as new as the store at the time of the call (linearizable reads). Raises 429, 503."""
         await self.ready()
         if self.remote:
             try:
@@ -368,7 +368,7 @@ class WatchCache:
             raise too_large_resource_version(revision, self.revision)
 
     async def _wait(self, waiters: list[_Waiter], number: int, seconds: float) -> None:
-        """Return when the waiter is resolved, or after ``seconds``."""
+        """Wait until the waiter is resolved, or for ``seconds``."""
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiter = (number, reached)
         insort(waiters, waiter, key=_number)
@@ -391,15 +391,15 @@ class WatchCache:
         return f"{self.prefix}{namespace}/{name}" if self.namespaced else f"{self.prefix}{name}"
 
     def scope(self, namespace: str) -> str:
-        """Return the key prefix of a namespace; that of all objects for the empty namespace."""
+        """Return the key prefix of a namespace; for the empty namespace, that of all objects."""
         return f"{self.prefix}{namespace}/" if namespace and self.namespaced else self.prefix
 
     def namespace_of(self, entry: Entry) -> str:
-        """``metadata.namespace`` of an entry."""
+        """Return ``metadata.namespace`` of an entry."""
         return entry.key[len(self.prefix) : entry.key.rfind("/")] if self.namespaced else ""
 
     def get(self, key: str) -> Entry | None:
-        """Return the object now. Raises 500 for one that cannot be read."""
+        """Return the current object. Raises 500 if it is unreadable."""
         if self._corrupt and key in self._corrupt:
             raise corrupt_object(key)
         return self._entries.get(key)

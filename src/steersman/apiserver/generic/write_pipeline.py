@@ -4,14 +4,14 @@
 step                what it does
 ==================  =================================================================================================
 ``decode``          the body, or the stored object and a patch, to ``new``, in the version of the request
-``match_path``      name and namespace are those of the path; duplicate owner references go
-``default``         fields that the client left out
+``match_path``      name and namespace are those of the path; duplicate owner references are removed
+``default``         defaults of absent fields
 ``manage_fields``   ``metadata.managedFields``
 ``convert``         ``new`` to the storage version
 ``mutate``          mutating admission
-``after_mutation``  what admission may have broken; a Scale goes into its object
+``after_mutation``  metadata is repaired; a Scale is merged into its object
 ``identify``        a new object gets uid, creation time and generated name; a change gets the stored resourceVersion
-``prepare``         system fields, ``Strategy.prepare_for_create`` and its kin
+``prepare``         system fields, ``Strategy.prepare_for_create`` or ``prepare_for_update``
 ``validate``        rules of metadata and of the kind; warnings; the stored form
 ``admit``           validating admission
 ``commit``          one transaction
@@ -21,7 +21,7 @@ step                what it does
 renders what they return. Steps up to ``convert``, and ``prepare`` with ``validate``, are synchronous: they run in a worker
 thread for large objects. ``mutate`` and ``admit`` return an awaitable only if a plugin waits.
 
-An update that loses a race is repeated from the first step on what the winner stored. Contending writers of one object take
+An update that loses a race is repeated from the first step on the newly stored object. Contending writers of one object take
 turns.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,patch}.go, pkg/registry/generic/registry/store.go
@@ -82,7 +82,7 @@ class Write:
         uid: str = "",
         may_create: bool | None = None,
     ) -> None:
-        """``uid``: only the object with this uid is meant. ``may_create``: an update of a missing object creates it; None: as the strategy says."""
+        """``uid``: precondition. ``may_create``: an update of a missing object creates it; None: by the strategy."""
         if objects is not None:  # reviews are stored nowhere
             self.objects: ObjectStore = objects
         self.ctx: Final = ctx
@@ -91,9 +91,9 @@ class Write:
         self.subresource: Final = subresource
         self.uid = uid
         self.may_create: Final = may_create
-        #: The object as it will be stored, as far as the steps have come.
+        #: The object to store, as far as the steps have run.
         self.new: Tree = {}
-        #: The stored object in the storage version, which no step changes; None for a create.
+        #: The stored object in the storage version, which no step may change; None for a create.
         self.old: Tree | None = None
         #: The entry of ``old``.
         self.entry: Entry | None = None
@@ -101,7 +101,7 @@ class Write:
         self.is_decoded = False
         #: ``prepare`` has succeeded.
         self.is_prepared = False
-        #: The name was made from ``generateName``.
+        #: The name was generated from ``generateName``.
         self.is_name_generated = False
         #: An object was created.
         self.created = False
@@ -135,7 +135,7 @@ class Write:
     # -- preparation and validation ------------------------------------------------------------------------------------
 
     def identify(self) -> None:
-        """Give a new object uid, creation time and name; bring a change to the stored resourceVersion. Raises 409, 422."""
+        """Set uid, creation time and name of a new object, or the stored resourceVersion of a change. Raises 409, 422."""
         if self.entry is None:
             if self.name:
                 resource_version_of(self.new["metadata"])
@@ -152,16 +152,16 @@ class Write:
             self.objects.prepare_update(self.ctx, self.new, self.old, self.subresource)
 
     def validate(self) -> None:
-        """Check the object and bring it into its stored form. Raises 422."""
+        """Validate the object and normalize it to its stored form. Raises 422."""
         if self.old is None:
             self.objects.validate_create(self.ctx, self.new)
         else:
             self.objects.validate_update(self.ctx, self.new, self.old, self.subresource)
 
     async def check_allocations(self) -> None:
-        """Raise the error of the allocations that an invalid object asks for, which precedes those of validation.
+        """Raise the error of an allocation that an invalid object requests, which precedes validation errors.
 
-        Internal errors do not: the object can be what causes them, e.g. by a node port that it requests twice.
+        Internal errors are ignored, because the invalid object can cause them, e.g. by a node port that it requests twice.
         """
         if self.is_prepared and not self.subresource:
             try:
@@ -177,7 +177,7 @@ class Write:
         return None
 
     def commit(self) -> Awaitable[Entry]:
-        """Store the object. Raises ``Conflict`` when another writer was first."""
+        """Store the object. Raises ``Conflict`` if another writer was first."""
         if self.old is None or self.entry is None:
             if not self.name and not self.ctx.dry_run:
                 _refuse_version(self.new["metadata"])
@@ -199,7 +199,7 @@ def _decode(write: Write) -> None:
 def decode_and_convert(write: Write) -> None:
     if not write.is_decoded:
         _decode(write)
-    write.is_decoded = False  # the tree changes from here on: another attempt decodes again
+    write.is_decoded = False  # the next steps change the tree, so that another attempt must decode again
     write.manage_fields()
     write.convert()
 
@@ -339,6 +339,6 @@ async def _update(write: Write, key: str, entry: Entry | None) -> Entry:
 
 
 def _refuse_version(metadata: Tree) -> None:
-    """Raise 500, as upstream, for a create with a resourceVersion; one that is no number does not count."""
+    """Raise 500, as upstream, for a create with a numeric resourceVersion."""
     if sent_version(metadata):
         raise plain_error("resourceVersion should not be set on objects to be created")

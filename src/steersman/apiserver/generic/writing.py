@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 
-#: Metadata that a create resets (``rest.WipeObjectMetaSystemFields``).
+#: Metadata fields that a create resets. Upstream: ``rest.WipeObjectMetaSystemFields``.
 _SYSTEM_FIELDS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 #: All that the rules of metadata look at, but for ``managedFields``, which the server has written.
 _RULED: Final = (
@@ -50,12 +50,12 @@ _UINT64_END: Final = 2**64
 
 
 class _LastSecond:
-    """Cache of the last formatted second: start, end and text. Most writes fall into the second of their predecessor."""
+    """Cache of the last formatted second: start, end and text. Most writes are in the same second as the previous one."""
 
     __slots__ = ("formatted",)
 
     def __init__(self) -> None:
-        #: One value, so that servers in several threads never see the parts of two.
+        #: One tuple, so that servers in several threads never mix the parts of two values.
         self.formatted: tuple[datetime, datetime, str] = (_NEVER, _NEVER, "")
 
 
@@ -65,7 +65,7 @@ _last_second: Final = _LastSecond()
 
 
 def time_text(now: datetime) -> str:
-    """Return a time as objects hold it: UTC, whole seconds."""
+    """Format a time as in objects: UTC, whole seconds."""
     start, end, text = _last_second.formatted
     if not start <= now < end:
         start = now.replace(microsecond=0)
@@ -82,7 +82,7 @@ def wipe_system_fields(metadata: Tree) -> None:
 
 
 def ensure_object_namespace(metadata: Tree, namespace: str) -> None:
-    """Set the namespace of the path, which is empty for cluster-scoped kinds. Raises 400 if the object names another one."""
+    """Set the namespace to that of the path, which is empty for cluster-scoped kinds. Raises 400 if the object has another one."""
     body_namespace = metadata.get("namespace")
     if body_namespace == namespace:
         return
@@ -159,7 +159,7 @@ def prepare_create(strategy: Strategy, ctx: RequestContext, tree: Tree) -> None:
 
 
 def validate_create(strategy: Strategy, ctx: RequestContext, tree: Tree, *, group_kind: str, namespaced: bool) -> None:
-    """Check a prepared new object, warn, and bring it into its stored form. Raises 422."""
+    """Validate a prepared new object, warn, and normalize it to its stored form. Raises 422."""
     metadata = tree["metadata"]
     errors = validate_object_meta(
         metadata, namespaced=namespaced, name_rule=strategy.name_rule(tree), with_managed_fields=False
@@ -200,7 +200,7 @@ def validate_update(
     group_kind: str,
     namespaced: bool,
 ) -> None:
-    """Check a prepared change, warn, and bring the object into its stored form. Raises 422."""
+    """Validate a prepared change, warn, and normalize the object to its stored form. Raises 422."""
     errors = _update_errors(strategy, hooks, ctx, tree, old, namespaced=namespaced)
     if errors:
         raise invalid(group_kind, tree["metadata"].get("name") or "", errors)
@@ -266,7 +266,7 @@ def _set_or_drop(metadata: Tree, name: str, value: Any) -> None:
 
 
 def uid_mismatch(group_resource: str, name: str, *, key: str, precondition: str, actual: str) -> StatusError:
-    """409: the write names the uid of another object than the one stored (or of one that is gone)."""
+    """Return the 409 for a precondition on another uid than that of the stored object, or of an absent one."""
     return conflict(
         group_resource,
         name,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from steersman.apimachinery.managedfields.creating import Creation
 from steersman.apimachinery.managedfields.schema import UnknownVersionError
-from steersman.apimachinery.managedfields.updating import own_new, update
+from steersman.apimachinery.managedfields.updating import create_managed_fields, update
 
 T1, T2 = "2024-01-01T00:00:01Z", "2024-01-01T00:00:02Z"
 
@@ -247,8 +247,8 @@ def test_update_never_raises_for_any_object(widget, before, after, given_fields)
 
 @settings(max_examples=150)
 @given(SPECS, st.sampled_from(["one", ""]))
-def test_own_new_equals_update(widget, spec, manager):
+def test_create_managed_fields_equals_update(widget, spec, manager):
     long, short = ({"metadata": {"name": "d", "labels": {"a": "b"}}, "spec": spec} for _ in range(2))
     update(None, long, struct=widget, manager=manager, api_version="e/v1", time=T1)
-    own_new(short, Creation(widget), manager=manager, api_version="e/v1", time=T1)
+    create_managed_fields(short, Creation(widget), manager=manager, api_version="e/v1", time=T1)
     assert short == long

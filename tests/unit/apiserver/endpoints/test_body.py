@@ -21,7 +21,7 @@ def _decoder(kind: str = "ConfigMap", group: str = "", version: str = "v1") -> O
         kind,
         api_version,
         partial(decode, struct),
-        kin=equivalent_api_versions(kind, api_version),
+        equivalent_versions=equivalent_api_versions(kind, api_version),
         empty_lists=empty_lists_of(struct),
     )
 

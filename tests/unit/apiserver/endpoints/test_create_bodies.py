@@ -61,7 +61,7 @@ def _read(cache: CreateBodyCache, raw: bytes) -> dict[str, Any] | None:
     body = _cached(cache, raw)
     if body is None:
         return None
-    _STRATEGY.default_beside_spec(body[0], "v1")
+    _STRATEGY.default_except_spec(body[0], "v1")
     return body[0]
 
 

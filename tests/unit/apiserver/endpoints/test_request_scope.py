@@ -142,7 +142,7 @@ async def test_empty_lists_with_omitempty_are_not_stored():
 
 async def test_some_kinds_have_no_managed_fields(monkeypatch):
     async with Server() as server:
-        monkeypatch.setattr(type(server.registry.get("", "v1", "configmaps").strategy), "keeps_owners", False)
+        monkeypatch.setattr(type(server.registry.get("", "v1", "configmaps").strategy), "has_managed_fields", False)
         created = await server.make(
             metadata={"managedFields": [{"manager": "x", "operation": "Update"}]}, data={"a": "b"}
         )

@@ -1,4 +1,4 @@
-"""SubjectAccessReview, LocalSubjectAccessReview and SelfSubjectAccessReview: may a user do something?"""
+"""SubjectAccessReview, LocalSubjectAccessReview and SelfSubjectAccessReview."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _GROUP_KIND: Final = ".authorization.k8s.io"
 
 
 class AccessReviews:
-    """Answers the four of them."""
+    """Endpoints of access reviews."""
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
 
     async def of_subject(self, request: Request, posted: PostWrite, check: Callable[[], Awaitable[None]]) -> None:
-        """SubjectAccessReview: of anybody, anywhere."""
+        """Answer a SubjectAccessReview: any user, any namespace."""
         tree = posted.new
         _refuse([*_spec_errors(_spec(tree)), *_subject_errors(_spec(tree)), *_metadata_errors(tree, "must be empty")])
         await check()
         self._answer(tree, _subject(_spec(tree)))
 
     async def of_local_subject(self, request: Request, posted: PostWrite, check: Callable[[], Awaitable[None]]) -> None:
-        """LocalSubjectAccessReview: of anybody, in the namespace that it is posted to."""
+        """Answer a LocalSubjectAccessReview: any user, in the namespace of the path."""
         tree = posted.new
         spec, metadata = _spec(tree), tree["metadata"]
         others = {key: value for key, value in metadata.items() if key != "namespace"}
@@ -58,7 +58,7 @@ class AccessReviews:
         self._answer(tree, _subject(spec))
 
     async def of_self(self, request: Request, posted: PostWrite, check: Callable[[], Awaitable[None]]) -> None:
-        """SelfSubjectAccessReview: review the access of the caller."""
+        """Answer a SelfSubjectAccessReview: the caller."""
         tree = posted.new
         _refuse([*_spec_errors(_spec(tree)), *_metadata_errors(tree, "must be empty")])
         await check()
@@ -112,7 +112,7 @@ def _status(decision: Decision, error: str) -> Tree:
     return status
 
 
-# -- what is wrong with a question -------------------------------------------------------------------------------------
+# -- validation -------------------------------------------------------------------------------------
 
 
 def _refuse(errors: Sequence[FieldError]) -> None:

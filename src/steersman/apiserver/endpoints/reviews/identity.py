@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 async def who_am_i(request: Request, posted: PostWrite, check: Callable[[], Awaitable[None]]) -> None:
-    """SelfSubjectReview: the caller, after impersonation."""
+    """Answer a SelfSubjectReview: the caller, after impersonation."""
     await check()
     metadata = {"creationTimestamp": time_text(posted.ctx.now)}
     posted.new.update(metadata=metadata, status={"userInfo": request.user.tree()})
 
 
 class TokenReviews:
-    """Answers TokenReviews."""
+    """Endpoint of TokenReviews."""
 
     def __init__(self, authenticators: Sequence[TokenAuthenticator], *, audiences: Sequence[str]) -> None:
         """``audiences``: those of this server; the default of reviews that name none."""

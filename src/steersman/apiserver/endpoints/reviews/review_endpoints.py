@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.schema.resources import Resource
 
-    #: Sets the status of the posted review. ``check`` runs validating admission; call it after the own validation.
+    #: Sets the status of the posted review. ``check`` runs validating admission; it must be called after validation.
     Answer = Callable[[Request, PostWrite, Callable[[], Awaitable[None]]], Awaitable[None]]
 
 

@@ -21,7 +21,7 @@ _UNITS_PER_RULE: Final = 5
 
 
 class RulesReviews:
-    """Answers them."""
+    """Endpoint of SelfSubjectRulesReviews."""
 
     def __init__(self, resolver: RuleResolver) -> None:
         self._resolver = resolver
@@ -35,7 +35,7 @@ class RulesReviews:
         await check()
         held = self._resolver.rules_for(request.user, namespace)
         status = await with_allowance(_status, held)
-        # the question is not repeated
+        # the response has no spec
         tree.update(metadata={}, spec={}, status=status)
 
 

@@ -94,7 +94,7 @@ def _is_usable(requirement: Tree) -> bool:
 
 
 def evaluation_error(attributes: Tree) -> str:
-    """Return what of the selectors is ignored; empty if nothing is. Upstream: ``BuildEvaluationError``."""
+    """Return the error about ignored requirements; empty if none is ignored. Upstream: ``BuildEvaluationError``."""
     errors = []
     for name, parse, is_usable in (
         ("fieldSelector", parse_field_selector, _is_usable),

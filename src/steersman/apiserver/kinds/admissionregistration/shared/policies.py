@@ -38,7 +38,7 @@ def default_match(match: Tree | None) -> None:
 class _AuthorizedStrategy(Strategy):
     """Strategy of objects whose parameters their writer must be able to read."""
 
-    judges_writers = True
+    validation_depends_on_user = True
     is_metered = True
 
     def __init__(self, access: ParamAccess | None = None) -> None:

@@ -30,7 +30,7 @@ class CertificateSigningRequestStrategy(Strategy):
 
     group_resource = "certificatesigningrequests.certificates.k8s.io"
     namespace_field_label = False
-    keeps_owners = False
+    has_managed_fields = False
     metadata_checks_on_update = (1, 1)
     reset_fields = {
         "": (("spec",), ("status",)),

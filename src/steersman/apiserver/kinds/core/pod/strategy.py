@@ -60,7 +60,7 @@ class PodStrategy(Strategy):
     metadata_checks_on_update = (1, 1)
     returns_deleted_object = True
     has_generation = True
-    defaults_spec_alone = True
+    has_cacheable_spec_defaults = True
     columns = POD_COLUMNS
     field_labels: ClassVar = {
         "spec.nodeName": lambda obj: _spec(obj).get("nodeName", ""),
@@ -84,7 +84,7 @@ class PodStrategy(Strategy):
         if status:
             _sync_ips(status)
 
-    def default_beside_spec(self, obj: Tree, version: str) -> None:
+    def default_except_spec(self, obj: Tree, version: str) -> None:
         drop_init_container_annotations(obj["metadata"])
 
     def update_hooks(self) -> Mapping[str, UpdateHooks]:

@@ -22,7 +22,7 @@ class RBACStrategy(Strategy):
 
     allow_create_on_update = True
     metadata_checks_on_update = (1, 1)
-    judges_writers = True
+    validation_depends_on_user = True
     check_grant: ClassVar[Check]
 
     def __init__(self, guard: EscalationGuard | None = None) -> None:

@@ -31,7 +31,7 @@ class ResourceClaimStrategy(Strategy):
     group_resource = "resourceclaims.resource.k8s.io"
     returns_deleted_object = True
     metadata_checks_on_update = (1, 1)
-    judges_writers = True
+    validation_depends_on_user = True
     is_metered = True
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     columns = (
