@@ -80,5 +80,5 @@ def run(
 
 
 def component_options(parsed: argparse.Namespace) -> ComponentOptions:
-    """Return what ``up`` was asked to run beside the API server. Raises ``OptionError``."""
+    """Return the options of the components that ``up`` runs besides the API server. Raises ``OptionError``."""
     return ComponentOptions(flags=component_flags(parsed), controllers=parsed.controllers or ("*",), wait=parsed.wait)

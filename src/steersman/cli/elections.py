@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Return the exit code: 1 when the cluster cannot be asked."""
+    """Return the exit code: 1 if the cluster cannot be reached."""
     parser = FlagParser("elections", PAGES["elections"])
     parser.add_argument(
         "--kubeconfig",

@@ -68,7 +68,7 @@ def copy_pki(template: Path, directory: Path) -> None:
 
 
 def rehearse(directory: Path, pki: Path) -> None:
-    """Start and stop an API server, which imports and computes what a start needs."""
+    """Start and stop an API server, which imports modules and fills caches for later starts."""
     copy_pki(pki, directory / "pki")
     logging.disable(logging.WARNING)  # no client uses this server
 

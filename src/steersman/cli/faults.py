@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _CALL_SECONDS: Final = 60.0
-#: Flags that say which requests or watches are meant.
+#: Flags that select requests or watches.
 _PATTERNS: Final = ("verb", "resource", "name", "namespace", "user-agent")
 #: Flags by action.
 _FLAGS: Final = {
@@ -37,7 +37,7 @@ _FIELDS: Final = {"user-agent": "user_agent", "delay": "delay_seconds", "stale":
 
 
 class _CallError(Exception):
-    """The cluster cannot be reached, or refuses what was asked."""
+    """The cluster cannot be reached, or rejects the request."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -106,7 +106,7 @@ def _socket_beside(kubeconfig: Path | None) -> Path:
 
 
 def _act(path: Path, action: str, operand: str | None, fields: Mapping[str, Any]) -> str:
-    """Do what was asked, and return a text that says so. Raises ``_CallError``."""
+    """Perform the command, and return its message. Raises ``_CallError``."""
     match action:
         case "add" | "partition":
             number = _call(path, f"faults.{action}", **(fields if action == "add" else {"component": operand}))

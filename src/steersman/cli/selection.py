@@ -53,7 +53,7 @@ def running_plane(name: str | None = None) -> RunningPlane:
 def default_kubeconfig() -> str | None:
     """Return the kubeconfig of the only control plane that runs here; None if the client should look for one.
 
-    ``$KUBECONFIG`` goes first, and so does a choice among several control planes: it is the user's.
+    ``$KUBECONFIG`` has precedence, and the user chooses among several control planes.
     """
     if os.environ.get("KUBECONFIG"):
         return None

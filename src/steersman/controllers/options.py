@@ -78,7 +78,7 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     #: Seconds between syncs of autoscalers.
     horizontal_pod_autoscaler_sync_period_seconds: float = 15.0
-    #: For so long nothing is scaled down below the highest recommendation.
+    #: Time for which replicas are not scaled down below the highest recommendation.
     horizontal_pod_autoscaler_downscale_stabilization_seconds: float = 300.0
     #: Deviation of the usage ratio from 1 within which nothing is scaled.
     horizontal_pod_autoscaler_tolerance: float = 0.1

@@ -65,7 +65,7 @@ class Child:
         return await asyncio.shield(self._ready)
 
     async def stop(self, *, grace_seconds: float = STOP_SECONDS) -> None:
-        """Ask the process to end, wait for that, and kill it when it takes too long. Idempotent.
+        """Request the end of the process, wait for it, and kill the process after a timeout. Idempotent.
 
         Without grace it is killed at once. The process has ended also when this is cancelled and called again.
         """

@@ -93,8 +93,8 @@ class PriorityLevels:
         self._levels: Final = _ObjectCache(self._changed)
         #: Set when a change must be applied.
         self._pending = False
-        #: The conditions may not be true any more.
-        self._doubtful: Final = asyncio.Event()
+        #: Set when conditions may be outdated.
+        self._outdated: Final = asyncio.Event()
         self.control.configure((), (), now=clock.monotonic())
         for name, objects in (("flowschemas", self._schemas), ("prioritylevelconfigurations", self._levels)):
             registry.stored(f"{name}.{_GROUP}").cache.follow(objects)
@@ -107,7 +107,7 @@ class PriorityLevels:
     def _configure(self) -> None:
         self._pending = False
         self.control.configure(self._schemas.trees(), self._levels.trees(), now=self._clock.monotonic())
-        self._doubtful.set()
+        self._outdated.set()
 
     def _stored(self, info: RequestInfo) -> int:
         served = self._registry.get(info.group, info.version, info.resource)
@@ -119,7 +119,7 @@ class PriorityLevels:
         Raises RuntimeError if a write is refused.
         """
         self._configure()
-        self._doubtful.clear()
+        self._outdated.clear()
         await self._apply_conditions(client)
         tasks.start("lending of seats", self._keep_lending())
         tasks.start("conditions of flow schemas", self._keep_conditions(client))
@@ -133,14 +133,14 @@ class PriorityLevels:
     async def _keep_conditions(self, client: Loopback) -> None:
         """Maintain the condition ``Dangling`` of flow schemas, until cancelled."""
         while True:
-            await self._doubtful.wait()
-            self._doubtful.clear()
+            await self._outdated.wait()
+            self._outdated.clear()
             try:
                 await self._apply_conditions(client)
             except RuntimeError as error:
                 _log.warning("%s; trying again", error)
                 await self._clock.sleep(_RETRY_SECONDS)
-                self._doubtful.set()
+                self._outdated.set()
 
     async def _apply_conditions(self, client: Loopback) -> None:
         levels = {entry.name for entry in self._levels.entries.values()}

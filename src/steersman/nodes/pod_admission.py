@@ -79,7 +79,7 @@ class Demand(NamedTuple):
 
     @classmethod
     def of(cls, pod: Pod) -> Demand:
-        """Return what a pod uses on its node."""
+        """Return the resources that a pod uses on its node."""
         spec: Any = pod.spec  # Pods of a server have one
         return cls(pod_requests(pod), host_ports(spec))
 
@@ -249,7 +249,7 @@ class PodAdmission:
             self._count(pod, node_name, Demand.of(msgspec.convert(pod, Pod, strict=False)))
 
     def forget(self, uid: str) -> None:
-        """Release what a pod uses. Idempotent."""
+        """Release the resources of a pod. Idempotent."""
         self._preempted.pop(uid, None)
         self._release(uid)
         for preemptor, victims in list(self._preempted.items()):

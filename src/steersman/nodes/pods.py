@@ -170,7 +170,7 @@ class PodController(BoundPodController):
         await self._runner.write(key, pod, {"status": status}, "status")
 
     def _stage_context(self, pod: Tree, node: Tree) -> StageContext:
-        # A pod with hostNetwork has no address of its own.
+        # A pod with hostNetwork has the address of its node.
         ip = "" if pod_status.spec_of(pod).get("hostNetwork") else self._address_of(pod, node)
         return StageContext(
             self.clock.now(), internal_ip(node), ip, name_of(node), kubelet_port(node), self._started, self.dice

@@ -64,7 +64,7 @@ class ElectedGroup:
             raise LeadershipLost(f"{self._title}leaderelection lost")
 
     async def _work(self) -> None:
-        if not self._runnables:  # the lock is held all the same: other managers take it for a sign of this one
+        if not self._runnables:  # the lock is held even so: other managers regard it as a sign of this one
             await self._stop.wait()
             return
         self._is_working = True

@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 _HEAD_BYTES_MAX: Final = 8192
 _REQUEST_TIMEOUT_SECONDS: Final = 10.0
-#: Connections that are served at once; more are closed unheard.
+#: Concurrent connections; further ones are closed without a response.
 CONNECTIONS_MAX: Final = 64
 
 PLAIN: Final = "text/plain; charset=utf-8"

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-#: Running reconciles have so long to end by themselves, as controller-runtime's ``GracefulShutdownTimeout``.
+#: Time for running reconciles to end. Upstream: controller-runtime's ``GracefulShutdownTimeout``.
 SHUTDOWN_GRACE_SECONDS: Final = 30.0
-#: Events that were recorded at the end have so long to be written.
+#: Time for events that are recorded during the stop to be written.
 _FLUSH_SECONDS: Final = 5.0
 
 

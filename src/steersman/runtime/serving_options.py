@@ -37,7 +37,7 @@ class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     #: Kubeconfig for SubjectAccessReviews; empty: the pod's service account, or nothing is allowed but the paths below.
     authorization_kubeconfig: str = ""
-    #: A ``*`` at the end stands for any rest.
+    #: A ``*`` at the end matches any suffix.
     authorization_always_allow_paths: tuple[str, ...] = ALWAYS_ALLOWED_PATHS
     authorization_webhook_cache_authorized_ttl_seconds: float = 10.0
     authorization_webhook_cache_unauthorized_ttl_seconds: float = 10.0

@@ -1,4 +1,4 @@
-"""ASGI application in front of an embedded API server's own: the place of faults, traces and crashes."""
+"""ASGI application in front of that of an embedded API server: faults, traces and crashes."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class ClusterApplication:
         self._paths: Final = PathCache()
         #: Times of commits, for stale reads.
         self.revision_times: Final = RevisionTimes(clock)
-        #: Returns the seconds that a request of a component, or a piece of its watch, travels; None: they arrive at once.
+        #: Returns the latency in seconds of a request of a component, or of a piece of its watch; None: no latency.
         self.latency: Callable[[], float] | None = None
         #: Decides on faults of components after ``faults``; None: there are no others.
         self.injector: Injector | None = None
@@ -307,7 +307,7 @@ class ClusterApplication:
         return False
 
     async def _lag_behind(self, fault: Fault, request: OpenRequest, scope: Message, receive: Receive) -> Receive:
-        """Let a read see the state of a lagging watch cache, once that has its version; return what it receives then."""
+        """Serve a read from the state of a lagging watch cache, once that has the requested version; return ``receive`` for the read."""
         read = self.revision_times.read(scope["query_string"], fault.stale_seconds)
         if read is None:
             return receive

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.dump import StoreDump
 
-#: Snapshots of so many different options.
+#: Bound of snapshots, one for each distinct set of options.
 SNAPSHOTS_MAX: Final = 16
 
 

@@ -63,7 +63,7 @@ class TimeText:
 
 
 class ActiveClock:
-    """View of a ``VirtualClock`` whose monotonic time and timers stand still while that clock skips a quiet stretch."""
+    """View of a ``VirtualClock`` whose monotonic time and timers pause while that clock skips a quiet interval."""
 
     def __init__(self, clock: VirtualClock, *, fires_after_skip: bool) -> None:
         """``fires_after_skip``: pending timers fire at the end of each skipped stretch."""
@@ -85,7 +85,7 @@ class ActiveClock:
 
 
 class VirtualClock(FakeClock):
-    """Time that stands still unless it is advanced. Timers fire in order, each after the work of the one before settled.
+    """Time that passes only when it is advanced. Timers fire in order, each after the work of the previous one has settled.
 
     ``advance`` skips quiet stretches: once nothing but heartbeats happened for ``quiet_stretch_seconds``, it continues at
     the next timer that is not one of ``heartbeats`` or ``monitors``. The heartbeats are sent then, so that all are recent.
@@ -100,7 +100,7 @@ class VirtualClock(FakeClock):
         super().__init__(start or EPOCH)
         self.quiet_seconds: Final = quiet_seconds
         self._running: asyncio.Task[None] | None = None
-        #: Held by what moves time, so that two callers do not move it at once.
+        #: Held while time is advanced, so that two callers do not advance it concurrently.
         self._moving = asyncio.Lock()
         #: Clock of periodic signs of life, and clock of what waits for them or need not happen in a quiet stretch.
         self.heartbeats: Final = ActiveClock(self, fires_after_skip=True)
@@ -124,7 +124,7 @@ class VirtualClock(FakeClock):
     async def advance(
         self, seconds: float = 0.0, *, minutes: float = 0.0, hours: float = 0.0, days: float = 0.0
     ) -> None:
-        """Let so much time pass. Raises ``ClockError`` for a negative duration."""
+        """Advance by a duration. Raises ``ClockError`` if it is negative."""
         total = duration_seconds(seconds, minutes=minutes, hours=hours, days=days)
         async with self._moving:
             self._quiet_from = self._elapsed
@@ -145,7 +145,7 @@ class VirtualClock(FakeClock):
         return self._skip_to(stretch_end) if is_worthwhile else instant
 
     def _skip_to(self, time: float) -> float:
-        """Let active time stand still until ``time``; return it."""
+        """Pause active time until ``time``; return it."""
         skipped = time - self._elapsed
         self.skipped_seconds += skipped
         for at, (due, serial, timer) in enumerate(self._timers):
@@ -163,7 +163,7 @@ class VirtualClock(FakeClock):
         await self.advance(left)
 
     async def advance_to_next_timer(self, *, within_seconds: float) -> bool:
-        """Advance to the next timer; return False, without moving, if none is due within so many seconds."""
+        """Advance to the next timer; return False, without advancing, if none is due within ``within_seconds``."""
         due = self.next_due
         if due is None or due - self.monotonic() > within_seconds:
             return False

@@ -60,7 +60,7 @@ T = TypeVar("T")
 
 _log: Final = logging.getLogger(__name__)
 
-#: A start takes at most so long, in the time of the cluster's clock.
+#: Timeout of a start, in the time of the cluster's clock.
 START_SECONDS: Final = 60.0
 #: How often the readiness of the components is checked.
 _READY_POLL_SECONDS: Final = 0.001
@@ -74,7 +74,7 @@ QUIET_REFLECTOR: Final = ReflectorOptions(
 VIRTUAL_PERIOD_FACTOR: Final = 300.0
 #: User agent of the test's own requests.
 _TEST_AGENT: Final = "embedded-test"
-#: An orderly stop of the components takes at most so long, in real time.
+#: Timeout of an orderly stop of the components, in real time.
 _STOP_SECONDS: Final = 5.0
 
 
@@ -196,7 +196,7 @@ class EmbeddedCluster:
             )
 
     def _use_executor(self, idle: IdleDetector) -> None:
-        """Replace the executor of the loop, as far as settling needs to know of its threads."""
+        """Replace the executor of the loop by one whose calls ``settle`` can observe."""
         if self.clock.is_virtual:
             idle.use_executor()
 
@@ -355,7 +355,7 @@ class EmbeddedCluster:
             await self._drive(_ended(running), "the components", limit_seconds=_STOP_SECONDS, fails=False)
 
     async def _cancel_components(self) -> None:
-        """Cancel the components, and what they do to end in an orderly way, which would take time.
+        """Cancel the components without an orderly stop, which would take time.
 
         Their connections break first: a task that waits for the network would outlive the repeated cancellation.
         """

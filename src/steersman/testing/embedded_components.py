@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from steersman.nodes.options import NodesOptions
     from steersman.testing.clock import SteadyClock, VirtualClock
 
-#: Reconciles get so long to end when the cluster stops.
+#: Time for running reconciles to end when the cluster stops.
 _GRACE_SECONDS: Final = 5.0
 #: Interval of the nodes' heartbeats on a virtual clock. A heartbeat is exact there and is never late: with this interval
 #: the node monitor's grace period of 50 s does not end between two of them.

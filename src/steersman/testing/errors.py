@@ -17,6 +17,6 @@ class ClockError(ClusterError):
 
 
 def field_and_reason(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return the field of a struct that an error is about, and what is wrong with it."""
+    """Return the field of a struct that an error is about, and the reason."""
     reason, _, path = str(error).partition(" - at `$.")
     return path.rstrip("`"), reason[:1].lower() + reason[1:]

@@ -31,7 +31,7 @@ DEFAULT_FAULTS: Final[tuple[Mapping[str, Any], ...]] = (
     {"respond": "lose-answer", "verb": "create", "probability": 0.02},
     {"cut_watches": True, "probability": 0.005},
 )
-#: A reduction ends after so many runs with what it has.
+#: Bound of the runs of a reduction, which then returns its best result.
 RUNS_MAX: Final = 100
 
 

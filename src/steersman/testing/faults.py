@@ -24,7 +24,7 @@ REASONS: Final = {
     400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired",
     422: "Invalid", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout",
 }  # fmt: skip
-#: User agents of the components that ``partition`` knows by name.
+#: User agents of the components that ``partition`` accepts by name.
 COMPONENTS: Final = {
     "controller-manager": "kube-controller-manager",
     "scheduler": "kube-scheduler",
@@ -64,7 +64,7 @@ class Fault(msgspec.Struct, kw_only=True, eq=False):
     #: Number of hits; None: until removed.
     times: int | None = None
     probability: float = 1.0
-    #: Reads that may be answered from a watch cache see the state of so long ago, and watches receive events so late.
+    #: Delay of a lagging watch cache: reads from it return the state of that long ago, and watches receive events late by it.
     stale_seconds: float = 0.0
     #: True if it need not be hit.
     optional: bool = False

@@ -33,7 +33,7 @@ class LoopError(RuntimeError):
 
 
 class CountingExecutor(ThreadPoolExecutor):
-    """Default executor of a loop that counts what is under way."""
+    """Default executor of a loop that counts running calls."""
 
     def __init__(self) -> None:
         super().__init__(_THREADS_MAX, thread_name_prefix="embedded cluster")
@@ -96,7 +96,7 @@ class IdleDetector:
         return are_workers_busy() or (self._executor is not None and self._executor.is_busy)
 
     async def wait(self, timeout_seconds: float | None = None) -> None:
-        """Return when the loop is idle. Raises ``TimeoutError`` after so many seconds of real time."""
+        """Wait until the loop is idle. Raises ``TimeoutError`` after ``timeout_seconds`` of real time."""
         deadline = None if timeout_seconds is None else _REAL.monotonic() + timeout_seconds
         passes = 0
         while True:

@@ -88,7 +88,7 @@ class Simulation(EmbeddedCluster):
         self.dice.seed(f"{self.seed} after {count} steps")
 
     async def heal(self) -> None:
-        """Inject no more faults; delays go on."""
+        """Stop the injection of faults; delays continue."""
         self.plan.heal()
 
     def digest(self) -> str:

@@ -38,9 +38,9 @@ _STATE_CODES: Final = (200, 404)
 class LaggingRead(NamedTuple):
     """How a lagging watch cache serves a read."""
 
-    #: State that it has then; 0: none is known, the present one.
+    #: Revision of the state then; 0: unknown, the current one.
     revision: int
-    #: Time until it has the version that the client asks for.
+    #: Time until the cache has the requested version.
     wait_seconds: float = 0.0
     #: Version that it does not have soon enough; 0: it is served.
     missing: int = 0
@@ -59,7 +59,7 @@ class RevisionTimes:
         self._commits.append((self._clock.monotonic(), revision))
 
     def revision_before(self, seconds: float) -> int:
-        """Return the revision of so long ago; 0 if it is not known."""
+        """Return the revision of a given time ago; 0 if unknown."""
         limit = self._clock.monotonic() - seconds
         return max((revision for time, revision in self._commits if time <= limit), default=0)
 

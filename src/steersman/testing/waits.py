@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from steersman.testing.idle import IdleDetector
     from steersman.testing.observation import Observation
 
-#: The work of one instant of virtual time takes at most so long, in real time: more is a loop without end.
+#: Bound, in real time, of the work at one instant of virtual time; more indicates an endless loop.
 INSTANT_SECONDS: Final = 60.0
-#: Real pause between two looks at what is not on the loop, or at a real clock's cluster.
+#: Polling interval, in real time, of work outside the event loop and of clusters with a real clock.
 _PAUSE_SECONDS: Final = 0.002
-#: A request in flight holds virtual time back for at most so long, in real time: it may wait for time to pass.
+#: Bound, in real time, for which a request in flight delays virtual time: the request may itself wait for time to pass.
 IN_FLIGHT_SECONDS: Final = 10.0
 _WRITES_SHOWN: Final = 10
 
@@ -96,7 +96,7 @@ class Waits:
             await self._real.sleep(_PAUSE_SECONDS)
 
     def _is_outside_quiet(self, quiet_seconds: float) -> bool:
-        """Report whether clients from outside have sent no request, and received no event, for so long."""
+        """Report whether clients of other processes have sent no request and received no event for ``quiet_seconds``."""
         latest = self._observation.app.latest_outside
         return latest is None or self._real.monotonic() - latest >= quiet_seconds
 

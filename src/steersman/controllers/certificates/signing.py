@@ -53,7 +53,7 @@ class CSRSigningController(ManagedController):
         self._requests = self.watch(CertificateSigningRequest, when=lambda change: not isinstance(change, Deleted))
 
     async def reconcile(self, key: str) -> None:
-        """Sign it, or say why not."""
+        """Sign the request, or record why it cannot be signed."""
         csr = self._requests.lister.get(key)
         authority = self._authorities.get(csr.spec.signerName) if csr is not None else None
         if csr is None or authority is None or not is_to_be_signed(csr):

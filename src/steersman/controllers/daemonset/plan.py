@@ -168,7 +168,7 @@ def _surge(
 ) -> PodsPlan:
     """Create new Pods beside old ones, and delete an old one when the new one is available.
 
-    Old Pods of nodes that are none for the daemon any more go as soon as enough others are available.
+    Old Pods of nodes that are no longer eligible are deleted as soon as enough others are available.
     """
     at_once: list[str] = []
     candidates: list[str] = []

@@ -32,7 +32,7 @@ def has_endpoints(service: Service) -> bool:
 
 
 def selects(service: Service, pod: Pod) -> bool:
-    """Report whether the pod is one of its own."""
+    """Report whether the Service selects the pod."""
     selector = service.spec.selector if service.spec else None
     return bool(selector) and (selector or {}).items() <= labels_of(pod).items()
 
@@ -53,7 +53,7 @@ def touched_keys(services: Lister[Service], change: Change[Pod]) -> list[str]:
 
 
 def is_headless(service: Service) -> bool:
-    """Report whether it has no address of its own."""
+    """Report whether the Service has no cluster IP."""
     return service.spec is None or service.spec.clusterIP in (None, "", _NONE)
 
 

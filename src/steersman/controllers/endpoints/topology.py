@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lightkube.models.discovery_v1 import Endpoint, EndpointSlice
 
 ZONE: Final = "topology.kubernetes.io/zone"
-#: Annotations that ask for hints; the first one that a Service has decides.
+#: Annotations that request hints, in order of precedence.
 _MODES: Final = ("service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode")
 _CONTROL_PLANE: Final = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 #: Overload of an endpoint that is tolerated.
@@ -102,7 +102,7 @@ def is_counted(node: Node) -> bool:
 
 
 def is_requested(service: Service) -> bool:
-    """Report whether the Service's annotation asks for hints."""
+    """Report whether the Service's annotation requests hints."""
     annotations = annotations_of(service)
     mode = next((annotations[name] for name in _MODES if name in annotations), "")
     return mode in ("Auto", "auto")

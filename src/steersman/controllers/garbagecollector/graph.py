@@ -166,7 +166,7 @@ class Graph:
         ]
 
     def waits_for(self, uid: str, other: str) -> bool:
-        """Report whether the deletion of ``uid`` in foreground waits, over whatever others that wait, for ``other``."""
+        """Report whether the foreground deletion of ``uid`` waits, directly or transitively, for ``other``."""
         visited, ahead = set(), [uid]
         while ahead:
             current = ahead.pop()

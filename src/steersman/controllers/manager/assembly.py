@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 #: Seconds for which an unreachable server is retried. Upstream: ``WaitForAPIServer``.
 SERVER_WAIT_SECONDS: Final = 10.0
-#: Events recorded at the very end have so long to be written.
+#: Time for events that are recorded during the stop to be written.
 _FLUSH_SECONDS: Final = 5.0
 #: As kube-controller-manager names itself in metrics.
 MANAGER: Final = "kube-controller-manager"
@@ -68,7 +68,7 @@ class Managed:
         self._stop_requested = asyncio.Event()
 
     def start_after(self, seconds: float) -> None:
-        """Let so much time pass before it begins."""
+        """Delay the start by this time."""
         self._delay_seconds = seconds
 
     @property

@@ -210,7 +210,7 @@ class NodeLifecycleController(ManagedController):
             return node
         written = await self.client.update_status(desired_status)
         self.own_writes.note(key, self._nodes, written)
-        self._observe(written)  # its zone must know before anything follows from it
+        self._observe(written)  # the zone is updated before its consequences
         if ready_status(node) == "True":
             reference = {"apiVersion": "v1", "kind": "Node", "name": key, "uid": uid_of(node)}
             self.events.event(reference, "Normal", "NodeNotReady", f"Node {key} status is now: NodeNotReady")

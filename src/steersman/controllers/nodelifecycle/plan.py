@@ -79,7 +79,7 @@ def eviction_key(node: Node) -> str:
 
 
 def is_evicting(node: Node) -> bool:
-    """Report whether it has a ``NoExecute`` taint for its readiness already: another one takes its place without a wait."""
+    """Report whether the node has a ``NoExecute`` taint for its readiness already, which is replaced without delay."""
     return any(taint.effect == NO_EXECUTE and taint.key in _OURS[NO_EXECUTE] for taint in taints_of(node))
 
 

@@ -120,7 +120,7 @@ class PodGarbageCollector(ManagedController):
         return True
 
     async def _end(self, pod: Pod, reason: str, *, disruption: tuple[str, str] | None = None) -> None:
-        """Mark it as failed, so that its controller knows, and delete it without grace; ``reason`` for the metric."""
+        """Set the phase Failed, which the pod's controller observes, and delete the pod without grace; ``reason`` for the metric."""
         patch = failed_patch(pod, now=format_time(self.clock.now()), disruption=disruption)
         try:
             if patch is not None:

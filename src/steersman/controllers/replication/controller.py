@@ -126,7 +126,7 @@ class BaseReplicationController(ManagedController):
             raise failure
         if not self.expectations.satisfied(key):
             return Result(requeue_after_seconds=RECHECK_SECONDS)
-        return self._next_look(obj, active, counts)
+        return self._resync(obj, active, counts)
 
     async def _claim(self, obj: Any, pods: Sequence[Pod], selector: LabelSelector) -> list[Pod]:
         references = ReferenceManager(self.client, obj, controller_resource=self.model, dependents=Pod)
@@ -201,7 +201,7 @@ class BaseReplicationController(ManagedController):
             return None
         return live if uid_of(live) == uid_of(obj) else None
 
-    def _next_look(self, obj: Any, active: Sequence[Pod], counts: plan.Counts) -> Result | None:
+    def _resync(self, obj: Any, active: Sequence[Pod], counts: plan.Counts) -> Result | None:
         least = obj.spec.minReadySeconds or 0
         seconds = plan.resync_seconds(
             counts,

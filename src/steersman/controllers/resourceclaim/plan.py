@@ -152,12 +152,12 @@ def owning_pod(claim: ResourceClaim) -> Owner | None:
 
 
 def is_leftover(claim: ResourceClaim, pod: Pod | None) -> bool:
-    """Report whether it was made for ``pod`` and is of no use any more: it need not wait for the pod's deletion."""
+    """Report whether the claim was created for ``pod`` and can be deleted before the pod."""
     if pod is None or not is_controlled_by(claim, pod) or is_being_deleted(claim):
         return False
     return is_done(pod) and not (claim.status and claim.status.reservedFor)
 
 
 def is_for_other(pod: Pod | None, consumer: ResourceClaimConsumerReference) -> bool:
-    """Report whether a pod of that name is another than was meant, or done; None is not known."""
+    """Report whether the pod of that name is not the consumer, or has terminated. False for None: the pod may not be cached yet."""
     return pod is not None and (metadata_field(pod, "uid") != consumer.uid or is_done(pod))

@@ -91,7 +91,7 @@ class MetadataWatch:
         return self._first.is_set() and all(informer.has_synced for informer in self._informers.values())
 
     def listen(self, listener: Listener) -> None:
-        """Call ``listener`` for each change of each object, and now for all known ones. It must not block."""
+        """Call ``listener`` for each change of each object, and now for all cached ones. It must not block."""
         self._listeners.append(listener)
         for name in self._informers:
             self._connect(name, listener)
@@ -117,7 +117,7 @@ class MetadataWatch:
                 await self._stop()
 
     async def refresh(self) -> ServedResources:
-        """Ask the server now. Raises ClientError."""
+        """Query the server now. Raises ClientError."""
         self.served = served = await discover(self._client)
         monitored = {
             name: resource_type

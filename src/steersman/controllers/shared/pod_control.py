@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from steersman.client.informer import Informer
     from steersman.controllers.shared.base import ManagedController
 
-#: While own writes are not in the cache: how soon to look whether they passed without an event for the key.
+#: Delay before the cache is checked again for own writes, whose events may have been missed.
 RECHECK_SECONDS: Final = 5.0
 
 
@@ -29,7 +29,7 @@ class Created(NamedTuple):
     """Result of creations."""
 
     pods: tuple[Pod, ...]
-    #: The first that failed for a reason worth telling.
+    #: First error, except those of a terminating namespace.
     error: Exception | None
 
 
@@ -48,7 +48,7 @@ class PodControl:
         self._events = controller.events
         self._pods = pods
         self.expectations: Final = Expectations(controller.clock)
-        #: By key the Pod that was created last: a cache as new as it has seen all that were created.
+        #: Most recently created Pod by key: a cache that has it has all earlier ones, too.
         self._newest: dict[str, Pod] = {}
 
     def forget(self, key: str) -> None:
@@ -80,7 +80,7 @@ class PodControl:
         return True
 
     async def create(self, key: str, owner: Any, pods: Sequence[Pod]) -> Created:
-        """Create them, slowly at first. The expectation of the key must allow for them (``expect``)."""
+        """Create Pods with slow start. The expectations of the key must include them (``expect``)."""
         created: list[Pod] = []
 
         async def one(number: int) -> None:
@@ -91,7 +91,7 @@ class PodControl:
             errors = (await slow_start_batch(len(pods), one)).errors
         finally:
             self.expectations.lower(key, creations=len(pods) - len(created))
-        # In a namespace that ends nothing can be created, and nothing needs to be.
+        # In a terminating namespace, creation fails and is unnecessary.
         failures = [error for error in errors if not is_namespace_terminating(error)]
         return Created(tuple(created), failures[0] if failures else None)
 
@@ -116,7 +116,7 @@ class PodControl:
         *,
         before: Callable[[Pod], Awaitable[object]] | None = None,
     ) -> Removed:
-        """Delete them, all at once; ``before`` is done to each first. The key's expectation must know them.
+        """Delete Pods concurrently; ``before`` is called for each first. The expectations of the key must include them.
 
         A Pod that does not exist any more counts as deleted, also when another Pod has its name.
         """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.controllers.context import ControllerContext
 
-#: No release serves it unless asked to.
+#: It is served only if enabled explicitly.
 STORAGE_VERSIONS: Final[ResourceType[dict[str, Any]]] = custom(
     "internal.apiserver.k8s.io/v1alpha1", "StorageVersion", plural="storageversions", namespaced=False
 )

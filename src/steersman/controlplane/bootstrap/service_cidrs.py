@@ -38,7 +38,7 @@ class CIDRPlan(msgspec.Struct, frozen=True):
     remove_finalizer: bool = False
     #: The condition ``Ready`` to apply.
     condition: dict[str, Any] | None = None
-    #: Look again after so many seconds.
+    #: Delay until the next check.
     again_seconds: float | None = None
 
 

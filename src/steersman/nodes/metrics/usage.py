@@ -1,7 +1,7 @@
 """Made-up resource usage of the containers of simulated pods.
 
 The usage of a container is that of the ``ResourceUsage`` and ``ClusterResourceUsage`` documents of KWOK if there are any.
-Otherwise it is the pod's annotation ``kwok.x-k8s.io/usage-<resource>``, or half of what the container requests, or a minimum.
+Otherwise it is the pod's annotation ``kwok.x-k8s.io/usage-<resource>``, or half of the container's request, or a minimum.
 """
 
 from __future__ import annotations

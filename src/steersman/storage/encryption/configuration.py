@@ -97,7 +97,7 @@ def decode_configuration(data: bytes, path: str) -> tuple[Rule, ...]:
 
 
 class _Reader:
-    """Reads trees of known shape and collects what does not fit."""
+    """Reader of configuration trees that collects errors of their structure."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []

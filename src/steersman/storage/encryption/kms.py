@@ -190,7 +190,7 @@ class EnvelopeTransformer:
                 _log.error("kms plugin %s failed health check probe: %s", self.name, error)
 
     async def check(self) -> None:
-        """Probe the plugin unless that was done a moment ago. Raises ``KMSUnavailableError``."""
+        """Probe the plugin unless it was probed recently. Raises ``KMSUnavailableError``."""
         ttl_seconds = _UNHEALTHY_TTL_SECONDS if self._problem else _HEALTHY_TTL_SECONDS
         if self._clock.monotonic() - self._probed_at >= ttl_seconds:
             await self.probe()
@@ -356,7 +356,7 @@ def _check_key_id(key_id: str) -> None:
 
 
 def key_id_hash(key_id: str) -> str:
-    """Return the hash that logs show in place of a key ID."""
+    """Return the hash of a key ID for logs."""
     return f"sha256:{hashlib.sha256(key_id.encode()).hexdigest()}" if key_id else ""
 
 

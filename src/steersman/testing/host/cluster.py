@@ -122,7 +122,7 @@ class HostedCluster:
         self._first = snapshot
 
     async def continue_forked(self, directory: Path) -> None:
-        """Continue in a forked process what was started before the fork, and serve."""
+        """Continue a cluster that was started before the fork, in the forked process, and serve calls."""
         self.bind(directory)
         await self.embedded.continue_forked(self._public_endpoint, self._server_options())
         await self.serve()
@@ -139,7 +139,7 @@ class HostedCluster:
         await self.embedded.stop()
 
     async def end(self) -> None:
-        """End it at once, with nothing left on the event loop."""
+        """End the cluster immediately; leave no tasks on the event loop."""
         await self.embedded.crash()
         await self.embedded.stop()
 
@@ -253,7 +253,7 @@ class HostedCluster:
         return ClusterSnapshot(self.embedded.snapshot(), self.embedded.clock.now())
 
     async def rewind(self, snapshot: ClusterSnapshot) -> None:
-        """Return to a state; the clock goes on."""
+        """Return to a state; the clock continues."""
         await self._rewind(snapshot.with_port(self.port))
 
     async def _rewind(self, snapshot: ClusterSnapshot) -> None:

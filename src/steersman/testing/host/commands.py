@@ -14,7 +14,7 @@ EXIT_CANNOT_RUN = 127
 
 
 def run_command(arguments: dict[str, Any], descriptors: Sequence[int]) -> int:
-    """Become a program, the leader of a process group of its own. Descriptor: its output."""
+    """Replace this process by a program that leads its own process group. The descriptor is its output."""
     command = arguments["command"]
     os.setsid()
     os.dup2(descriptors[0], 1)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steersman.testing.faults import Fault
     from steersman.testing.host.cluster import HostedCluster
 
-#: A step of ``eventually`` waits at most so long for a change, in real time.
+#: Real time for which a step of ``eventually`` waits for a change.
 _STEP_SECONDS: Final = 0.25
 _PAUSE_SECONDS: Final = 0.005
 _SETTLE_SECONDS: Final = 5.0

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 #: Age after which a cluster in real time is started again: a copy must not be older than a heartbeat of its node.
 REAL_TIME_SECONDS: Final = 5.0
-#: The first rounds of loops are awaited for at most so long, in real time.
+#: Timeout of the first rounds of control loops, in real time.
 FIRST_ROUNDS_SECONDS: Final = 1.0
 #: Clusters at a time.
 CLUSTERS_MAX: Final = 3
@@ -64,16 +64,16 @@ class ForkableEventLoop(asyncio.SelectorEventLoop):
 
 
 class SuspendedCluster:
-    """Cluster whose event loop stands still, in the process that started it and until a child continues it."""
+    """Cluster with a paused event loop, in the process that started it, until a child process continues it."""
 
     def __init__(self, options: ClusterOptions, snapshot: ClusterSnapshot | None, *, prepared: Prepared) -> None:
-        """Start it. Raises what a start raises."""
+        """Start the cluster. Raises the errors of a start."""
         self.cluster: Final = HostedCluster(options, prepared, snapshot)
         self._loop: Final = ForkableEventLoop()
         self._started: Final = _CLOCK.monotonic()
         self._is_timeless: Final = options.clock == "virtual"
         try:
-            #: What the start logged.
+            #: Log of the start.
             self.log: Final = _output_of(lambda: self._loop.run_until_complete(self._start()))
         except BaseException:
             self._close_loop()
@@ -83,7 +83,9 @@ class SuspendedCluster:
     async def _start(self) -> None:
         """Start the cluster, with the first rounds of its loops, which each child would do otherwise."""
         await self.cluster.start()
-        with suppress(SettleError):  # objects of a snapshot may keep controllers at work; the child goes on with it
+        with suppress(
+            SettleError
+        ):  # objects of a snapshot may keep controllers busy; the child process continues their work
             await self.cluster.embedded.settle(FIRST_ROUNDS_SECONDS)
 
     @property
@@ -114,7 +116,7 @@ class SuspendedCluster:
 
 
 class SuspendedClusters:
-    """Suspended clusters by the starts that they stand for; those used last."""
+    """Cache of suspended clusters by the arguments of their start."""
 
     def __init__(self, start: Callable[[ClusterOptions, ClusterSnapshot | None], SuspendedCluster]) -> None:
         self._start: Final = start

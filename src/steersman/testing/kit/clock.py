@@ -25,7 +25,7 @@ class ClusterClock:
         return datetime.fromisoformat(self._process.call("clock.now"))
 
     def advance(self, seconds: float = 0.0, *, minutes: float = 0.0, hours: float = 0.0, days: float = 0.0) -> None:
-        """Let so much virtual time pass: timers fire in order, and the work of each settles before the next fires.
+        """Advance virtual time: timers fire in order, and the work of each settles before the next fires.
 
         That includes the work of operators in other processes, which is done once they were quiet for the cluster's
         option ``quiet_seconds``. Raises ``SettleError`` if they do not become quiet.

@@ -1,4 +1,4 @@
-"""``Cluster``: a whole control plane of one test, in a process of its own."""
+"""``Cluster``: control plane of one test, in its own process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Snapshot:
 
 
 class Cluster:
-    """Control plane in a process of its own: API server, controllers, scheduler and simulated nodes.
+    """Control plane in its own process: API server, controllers, scheduler and simulated nodes.
 
     Runs from its creation until ``stop``, or inside ``with``. Methods block; in a coroutine use ``aio``, which has them
     as coroutines. They may be called from any thread.
@@ -136,7 +136,7 @@ class Cluster:
         return {name: getattr(self._options, name) for name in ClusterOptions.__struct_fields__}
 
     def rewind(self, snapshot: Snapshot) -> None:
-        """Return to a state: same URL, watches end with 410, resource versions do not repeat, and the clock goes on."""
+        """Return to a state: same URL, watches end with 410, resource versions do not repeat, and the clock continues."""
         self._process.call("rewind", data=snapshot.data)
 
     def reset(self) -> None:
@@ -147,7 +147,7 @@ class Cluster:
 
     @contextmanager
     def namespace(self, prefix: str = "test") -> Iterator[str]:
-        """Create a namespace with a name of its own, and delete it at the end."""
+        """Create a namespace with a unique name, and delete it at the end."""
         name = f"{prefix}-{secrets.token_hex(4)}"
         self._process.call("create_namespace", {"name": name})
         try:

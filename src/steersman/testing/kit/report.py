@@ -33,7 +33,7 @@ def sections_of(cluster: Cluster) -> Iterator[tuple[str, str]]:
 
 
 def _sections_of_running(cluster: Cluster) -> Iterator[tuple[str, str]]:
-    """Yield the sections that the cluster itself knows. Raises ``ClusterError``."""
+    """Yield the sections from the running cluster. Raises ``ClusterError``."""
     lines = [_line(event) for event in cluster.events(limit=_EVENTS, timeout_seconds=_SECONDS)]
     if lines:
         yield "events of the cluster", "\n".join(lines)
