@@ -220,7 +220,7 @@ def test_seconds_to_update_is_0_for_a_newer_spec():
     assert seconds_to_update(rule(), now=NOW) == 0
 
 
-# The shell
+# The controller
 
 
 @pytest.fixture

@@ -234,7 +234,7 @@ def test_seen():
     )
 
 
-# The shell
+# The controller
 
 
 def reference(obj, **more):

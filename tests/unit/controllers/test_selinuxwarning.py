@@ -171,7 +171,7 @@ def test_message_does_not_name_pods_of_another_namespace(other, message):
     assert (conflict.reason, conflict.message) == ("SELinuxLabelConflict", message)
 
 
-# The shell
+# The controller
 
 
 @pytest.fixture

@@ -150,7 +150,7 @@ def test_definition_ended_drops_old_versions_only_if_certain(of, succeeded, reas
     assert status.get("storedVersions") == stored
 
 
-# The shell
+# The controller
 
 
 def versions(stored):

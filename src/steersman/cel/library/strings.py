@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.gotext import ESCAPES
 from steersman.cel.functions import Function, Overload, member
 from steersman.cel.library.formatting import format_text
 from steersman.cel.standard import tenth
@@ -17,17 +18,6 @@ _STRINGS: Final = list_of(STRING)
 _RESULT_MAX: Final = 10_000_000
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _UPPER: Final = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
-_QUOTED: Final = {
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-    "\\": "\\\\",
-    '"': '\\"',
-}
 #: White space of Go's ``strings.TrimSpace`` and of the extension.
 _SPACES: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 
@@ -114,7 +104,7 @@ def _upper(text: str) -> str:
 
 
 def _quote(text: str) -> str:
-    return f'"{"".join(_QUOTED.get(char, char) for char in text)}"'
+    return f'"{"".join(ESCAPES.get(char, char) for char in text)}"'
 
 
 def _format(text: str, args: list[Any]) -> str:

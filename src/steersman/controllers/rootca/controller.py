@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lightkube.models.core_v1 import ConfigMap, Namespace
 from prometheus_client import Counter, Histogram
 
-from steersman.apimachinery.errors import StatusError, is_namespace_terminating
+from steersman.apimachinery.errors import StatusError
 from steersman.client.changes import Added, Deleted
-from steersman.client.errors import AlreadyExists, ApiError, NotFound
 from steersman.client.objects import name_of, namespace_of
 from steersman.controllers.rootca.plan import NAME, accepts_config_map, corrected, new_config_map
 from steersman.controllers.rootca.source import root_ca
-from steersman.controllers.shared.base import CREATED_RECHECK_SECONDS, ManagedController
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
@@ -66,22 +65,11 @@ class RootCAPublisher(ManagedController):
             return
         present = self._config_maps.lister.get(NAME, namespace=key)
         if present is None:
-            await self._create(key)
+            await self.create_unless_exists(key, self._config_maps, new_config_map(key, self._root_ca))
             return
         new = corrected(present, self._root_ca)
         if new is not None:
             self.own_writes.note(key, self._config_maps, await self.client.update(new))
-
-    async def _create(self, key: str) -> None:
-        try:
-            created = await self.client.create(new_config_map(key, self._root_ca))
-        except AlreadyExists:  # the cache is behind
-            self.queue.add_after(key, CREATED_RECHECK_SECONDS)
-        except ApiError as error:
-            if not (isinstance(error, NotFound) or is_namespace_terminating(error)):
-                raise
-        else:
-            self.record_created(key, self._config_maps, created)
 
 
 def build(context: ControllerContext) -> RootCAPublisher:

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from lightkube.models.core_v1 import Namespace, ServiceAccount
 
-from steersman.apimachinery.errors import is_namespace_terminating
 from steersman.client.changes import Deleted
-from steersman.client.errors import AlreadyExists, ApiError, NotFound
 from steersman.client.objects import name_of, namespace_of
 from steersman.controllers.serviceaccount.plan import ENSURED, missing_accounts
-from steersman.controllers.shared.base import CREATED_RECHECK_SECONDS, ManagedController
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
@@ -33,21 +31,10 @@ class ServiceAccountsController(ManagedController):
         )
 
     async def reconcile(self, key: str) -> None:
-        """Create missing accounts.
-
-        No error if the namespace does not exist or is terminating, or another client creates the account.
-        """
+        """Create missing accounts."""
         present = {name for name in ENSURED if self._accounts.lister.get(name, namespace=key) is not None}
         for account in missing_accounts(self._namespaces.lister.get(key), present):
-            try:
-                created = await self.client.create(account)
-            except AlreadyExists:  # the cache is behind
-                self.queue.add_after(key, CREATED_RECHECK_SECONDS)
-            except ApiError as error:
-                if not (isinstance(error, NotFound) or is_namespace_terminating(error)):
-                    raise
-            else:
-                self.record_created(key, self._accounts, created)
+            await self.create_unless_exists(key, self._accounts, account)
 
 
 def build(context: ControllerContext) -> ServiceAccountsController:

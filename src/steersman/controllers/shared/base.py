@@ -9,7 +9,7 @@ from lightkube.models.core_v1 import Pod
 
 from steersman.apimachinery.errors import is_namespace_terminating
 from steersman.client import PatchType
-from steersman.client.errors import ApiError, Conflict, NotFound
+from steersman.client.errors import AlreadyExists, ApiError, Conflict, NotFound
 from steersman.client.objects import name_of, namespace_of, resource_version_of, uid_of
 from steersman.client.workqueue import BucketRateLimiter, ItemExponentialFailureRateLimiter, MaxOfRateLimiter
 from steersman.runtime.controller import LOW_PRIORITY, Controller
@@ -98,6 +98,22 @@ class ManagedController(Controller):
         """
         self.own_writes.note(key, informer, created)
         self.queue.add_after(key, CREATED_RECHECK_SECONDS)
+
+    async def create_unless_exists(self, key: str, informer: Informer[Any], obj: Any) -> None:
+        """Create an object that ``informer`` lacks, and record it.
+
+        If it exists, ``key`` is requeued after a delay, by which the cache should have it. No error if its namespace is
+        absent or terminating. Raises ApiError.
+        """
+        try:
+            created = await self.client.create(obj)
+        except AlreadyExists:
+            self.queue.add_after(key, CREATED_RECHECK_SECONDS)
+        except ApiError as error:
+            if not (isinstance(error, NotFound) or is_namespace_terminating(error)):
+                raise
+        else:
+            self.record_created(key, informer, created)
 
     async def delete_seen(self, obj: Any, *, unchanged: bool = False) -> None:
         """Delete an object by its UID; with ``unchanged`` only if its resourceVersion is that of ``obj``.

@@ -7,12 +7,12 @@ from steersman.apimachinery.errors import is_conflict
 from steersman.client import tree
 from steersman.client.errors import ApiError
 from steersman.client.objects import split_key
-from steersman.controllers.shared.base import ManagedController
+from steersman.controllers.shared.base import CREATED_RECHECK_SECONDS, ManagedController
 
 
-class Beside(ManagedController):
-    name = "beside"
-    component = "somebody"
+class WithBackgroundTask(ManagedController):
+    name = "with-background-task"
+    component = "some-component"
 
     def __init__(self, context):
         super().__init__(context)
@@ -31,22 +31,22 @@ class Beside(ManagedController):
 
 
 async def test_background_tasks_run_and_end_with_the_controller(cluster):
-    shell = await cluster.start(Beside)
-    await cluster.until(lambda: shell.worked)
+    controller = await cluster.start(WithBackgroundTask)
+    await cluster.until(lambda: controller.worked)
 
 
 async def test_events_have_the_component_as_source(cluster):
-    shell = await cluster.start(Beside)
-    shell.queue.add("x")
+    controller = await cluster.start(WithBackgroundTask)
+    controller.queue.add("x")
     events = await cluster.until(lambda: cluster.events("Seen"))
-    assert events[0]["source"] == {"component": "somebody"}
+    assert events[0]["source"] == {"component": "some-component"}
 
 
 @pytest.mark.parametrize("seconds", [0, 0.7])
 async def test_now_is_in_whole_seconds(cluster, clock, seconds):
-    shell = await cluster.start(Beside)
+    controller = await cluster.start(WithBackgroundTask)
     await clock.advance(seconds)
-    assert shell.now() == datetime.fromtimestamp(int(clock.now().timestamp()), UTC)
+    assert controller.now() == datetime.fromtimestamp(int(clock.now().timestamp()), UTC)
 
 
 class Resynced(ManagedController):
@@ -62,18 +62,18 @@ class Resynced(ManagedController):
 
 
 async def test_resync_enqueues_all_keys_after_every_period(cluster, clock):
-    shell = await cluster.start(lambda context: Resynced(context, 300.0))
+    controller = await cluster.start(lambda context: Resynced(context, 300.0))
     for times in (1, 2, 3):
-        await cluster.until(lambda times=times: len(shell.reconciled) == 2 * times, within_seconds=301)
-        assert sorted(shell.reconciled) == sorted(["a", "b"] * times)
+        await cluster.until(lambda times=times: len(controller.reconciled) == 2 * times, within_seconds=301)
+        assert sorted(controller.reconciled) == sorted(["a", "b"] * times)
         await clock.advance(290)
-        assert len(shell.reconciled) == 2 * times
+        assert len(controller.reconciled) == 2 * times
 
 
 async def test_resync_period_of_zero_means_never(cluster, clock):
-    shell = await cluster.start(lambda context: Resynced(context, 0.0))
+    controller = await cluster.start(lambda context: Resynced(context, 0.0))
     await clock.advance(3600)
-    assert shell.reconciled == []
+    assert controller.reconciled == []
 
 
 class ResyncsMaps(Resynced):
@@ -92,13 +92,13 @@ class ResyncsMaps(Resynced):
 
 
 async def test_resync_begins_with_the_first_key(cluster, clock):
-    shell = await cluster.start(ResyncsMaps)
+    controller = await cluster.start(ResyncsMaps)
     await clock.advance(3600)
-    assert (shell.reconciled, shell.looks) == ([], 1)
+    assert (controller.reconciled, controller.looks) == ([], 1)
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
     await cluster.client.create(config_map)
-    await cluster.until(lambda: shell.reconciled == ["a"], within_seconds=10)
-    await cluster.until(lambda: shell.reconciled == ["a", "a"], within_seconds=301)
+    await cluster.until(lambda: controller.reconciled == ["a"], within_seconds=10)
+    await cluster.until(lambda: controller.reconciled == ["a", "a"], within_seconds=301)
 
 
 class Creating(ManagedController):
@@ -117,13 +117,13 @@ class Creating(ManagedController):
 
 
 async def test_record_created_requeues_the_key(cluster, clock):
-    shell = await cluster.start(Creating)
-    shell.queue.add("x")
+    controller = await cluster.start(Creating)
+    controller.queue.add("x")
     await clock.advance(1)
-    assert shell.looks == 1
+    assert controller.looks == 1
     await clock.advance(60)
-    assert shell.looks == 2
-    assert shell.maps.lister.get("x", namespace="default")
+    assert controller.looks == 2
+    assert controller.maps.lister.get("x", namespace="default")
 
 
 async def make_map(cluster, **data):
@@ -131,66 +131,66 @@ async def make_map(cluster, **data):
 
 
 async def test_delete_seen_deletes_by_uid_and_ignores_missing_objects(cluster):
-    shell, seen = await cluster.start(Beside), await make_map(cluster)
-    await shell.delete_seen(seen)
+    controller, seen = await cluster.start(WithBackgroundTask), await make_map(cluster)
+    await controller.delete_seen(seen)
     assert await cluster.find("v1", "ConfigMap", "m", namespace="default") is None
-    await shell.delete_seen(seen)
+    await controller.delete_seen(seen)
 
 
 @pytest.mark.parametrize("unchanged", [True, False])
 @pytest.mark.parametrize("typed", [True, False])
 async def test_delete_seen_returns_when_another_object_has_the_name(cluster, unchanged, typed):
-    shell, seen = await cluster.start(Beside), await make_map(cluster)
+    controller, seen = await cluster.start(WithBackgroundTask), await make_map(cluster)
     if typed:
         seen = await cluster.client.get(ConfigMap, "m", namespace="default")
     await cluster.client.delete_object(seen)
     other = await make_map(cluster)
-    await shell.delete_seen(seen, unchanged=unchanged)
+    await controller.delete_seen(seen, unchanged=unchanged)
     live = await cluster.find("v1", "ConfigMap", "m", namespace="default")
     assert live["metadata"]["uid"] == other["metadata"]["uid"]
 
 
 async def test_delete_seen_raises_a_conflict_while_the_object_exists(cluster, conflicts):
-    shell, seen = await cluster.start(Beside), await make_map(cluster)
+    controller, seen = await cluster.start(WithBackgroundTask), await make_map(cluster)
     conflicts.add("DELETE", "/configmaps/m")
     with pytest.raises(ApiError) as raised:
-        await shell.delete_seen(seen)
+        await controller.delete_seen(seen)
     assert is_conflict(raised.value)
-    await shell.delete_seen(seen)
+    await controller.delete_seen(seen)
     assert await cluster.find("v1", "ConfigMap", "m", namespace="default") is None
 
 
 async def test_delete_seen_returns_when_the_object_is_deleted_after_a_conflict(cluster, conflicts):
-    shell, seen = await cluster.start(Beside), await make_map(cluster)
+    controller, seen = await cluster.start(WithBackgroundTask), await make_map(cluster)
     await cluster.client.delete_object(seen)
     conflicts.add("DELETE", "/configmaps/m")
-    await shell.delete_seen(seen)
+    await controller.delete_seen(seen)
 
 
 async def test_delete_seen_raises_when_the_read_after_a_conflict_fails(cluster, conflicts):
-    shell, seen = await cluster.start(Beside), await make_map(cluster)
+    controller, seen = await cluster.start(WithBackgroundTask), await make_map(cluster)
     conflicts.add("DELETE", "/configmaps/m")
     conflicts.add("GET", "/configmaps/m")
     with pytest.raises(ApiError, match="refused"):
-        await shell.delete_seen(seen)
+        await controller.delete_seen(seen)
 
 
 async def test_delete_seen_checks_the_version_only_when_unchanged_is_set(cluster):
-    shell, seen = await cluster.start(Beside), await make_map(cluster)
+    controller, seen = await cluster.start(WithBackgroundTask), await make_map(cluster)
     await cluster.client.update({**seen, "data": {"changed": "yes"}})
     with pytest.raises(ApiError) as raised:
-        await shell.delete_seen(seen, unchanged=True)
+        await controller.delete_seen(seen, unchanged=True)
     assert is_conflict(raised.value)
-    await shell.delete_seen(seen)
+    await controller.delete_seen(seen)
     assert await cluster.find("v1", "ConfigMap", "m", namespace="default") is None
 
 
 async def test_patch_pod_status_keeps_other_conditions(cluster, pod_spec):
-    shell = await cluster.start(Beside)
+    controller = await cluster.start(WithBackgroundTask)
     condition = {"type": "Said", "status": "True"}
     await cluster.make("v1", "Pod", "p", namespace="default", spec=pod_spec, status={"conditions": [condition]})
     pod = await cluster.client.get(Pod, "p", namespace="default")
-    written = await shell.patch_pod_status(pod, {"status": {"conditions": [{"type": "More", "status": "True"}]}})
+    written = await controller.patch_pod_status(pod, {"status": {"conditions": [{"type": "More", "status": "True"}]}})
     assert {row.type for row in written.status.conditions} == {"Said", "More"}
 
 
@@ -215,17 +215,47 @@ class CreatesMaps(ManagedController):
 async def test_reconcile_is_done_when_the_namespace_is_terminating(cluster, clock):
     ending = await cluster.make("v1", "Namespace", "ending")
     await cluster.client.delete_object(ending)
-    shell = await cluster.start(CreatesMaps)
-    shell.queue.add("ending/m")
+    controller = await cluster.start(CreatesMaps)
+    controller.queue.add("ending/m")
     await clock.advance(60)
-    (error,) = shell.errors
+    (error,) = controller.errors
     assert "because it is being terminated" in error
-    assert shell.queue.num_requeues("ending/m") == 0
+    assert controller.queue.num_requeues("ending/m") == 0
 
 
 async def test_reconcile_is_retried_after_other_errors_of_a_create(cluster, clock):
-    shell = await cluster.start(CreatesMaps)
-    shell.queue.add("absent/m")
+    controller = await cluster.start(CreatesMaps)
+    controller.queue.add("absent/m")
     await clock.advance(1)
-    assert len(shell.errors) > 1
-    assert "not found" in shell.errors[0]
+    assert len(controller.errors) > 1
+    assert "not found" in controller.errors[0]
+
+
+class EnsuresMaps(Resynced):
+    name = "ensures-maps"
+
+    def __init__(self, context):
+        super().__init__(context, 0.0)
+        self.maps = self.informer(ConfigMap)
+
+
+def config_map(namespace="default"):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": namespace}}
+
+
+@pytest.mark.parametrize("exists", [False, True])
+async def test_create_unless_exists_creates_and_requeues(cluster, clock, exists):
+    if exists:
+        await cluster.client.create(config_map())
+    controller = await cluster.start(EnsuresMaps)
+    await controller.create_unless_exists("k", controller.maps, config_map())
+    assert await cluster.client.get(ConfigMap, "a", namespace="default")
+    await clock.advance(CREATED_RECHECK_SECONDS)
+    assert controller.reconciled == ["k"]
+
+
+async def test_create_unless_exists_ignores_an_absent_namespace(cluster, clock):
+    controller = await cluster.start(EnsuresMaps)
+    await controller.create_unless_exists("k", controller.maps, config_map("absent"))
+    await clock.advance(CREATED_RECHECK_SECONDS)
+    assert controller.reconciled == []
