@@ -81,6 +81,7 @@ def test_pod_starts_and_keeps_running() -> None:
         "Initialized": "True",
         "Ready": "True",
         "ContainersReady": "True",
+        "PodScheduled": "True",
     }
     assert [
         next(iter(init_container_status["state"])) for init_container_status in status["initContainerStatuses"]
@@ -230,7 +231,7 @@ def test_unchanged_conditions_keep_their_transition_time() -> None:
     stages_passed(new_pod, limit=2)
     times = {condition["type"]: condition["lastTransitionTime"] for condition in new_pod["status"]["conditions"]}
     assert times.pop("Ready") == times.pop("ContainersReady") == "2026-01-02T04:04:05Z"
-    assert times == dict.fromkeys(("PodReadyToStartContainers", "Initialized"), "2026-01-02T03:04:05Z")
+    assert times == dict.fromkeys(("PodReadyToStartContainers", "Initialized", "PodScheduled"), "2026-01-02T03:04:05Z")
 
 
 # Stages

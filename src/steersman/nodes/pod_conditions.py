@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.nodes.pod_status import (
+    ALL_CONTAINERS_RESTARTING,
+    RESTART_ALL,
+    RESTARTING_ALL,
     addresses,
     conditions,
     containers_of,
@@ -34,14 +37,17 @@ _FINISHED: Final = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}
 def container_conditions(
     pod: Tree, statuses: Mapping[str, Tree], phase: str, *, has_sandbox: bool = True
 ) -> list[Condition]:
-    """Return the conditions that the kubelet derives; ``statuses`` of init containers and containers, by name."""
+    """Return the conditions that the kubelet owns; ``statuses`` of init containers and containers, by name."""
     unready = _unready(pod, statuses, phase)
     ready = ("Ready", False, *unready) if unready is not None else readiness(pod)
+    restarting = [_all_containers_restarting(statuses, phase)] if _may_restart_all_containers(pod) else []
     return [
         ("PodReadyToStartContainers", has_sandbox and phase not in _FINISHED, "", ""),
         _initialized(pod, statuses, phase),
         ready,
         ("ContainersReady", unready is None, *(unready or ("", ""))),
+        ("PodScheduled", True, "", ""),
+        *restarting,
     ]
 
 
@@ -71,6 +77,23 @@ def _initialized(pod: Tree, statuses: Mapping[str, Tree], phase: str) -> Conditi
     if not incomplete or any(is_container_running(main) or is_container_terminated(main) for main in mains):
         return "Initialized", True, "", ""
     return "Initialized", False, "ContainersNotInitialized", f"containers with incomplete status: {_listed(incomplete)}"
+
+
+def _may_restart_all_containers(pod: Tree) -> bool:
+    return any(
+        rule.get("action") == RESTART_ALL
+        for container in (*init_containers_of(pod), *containers_of(pod))
+        for rule in container.get("restartPolicyRules") or ()
+    )
+
+
+def _all_containers_restarting(statuses: Mapping[str, Tree], phase: str) -> Condition:
+    """Return the condition of KEP-5532."""
+    states = [(status.get("state") or {}).get("waiting") or {} for status in statuses.values()]
+    if phase not in _FINISHED and any(state.get("reason") == RESTARTING_ALL for state in states):
+        message = "container exited with restart policy rule"
+        return ALL_CONTAINERS_RESTARTING, True, "RestartAllContainersStarted", message
+    return ALL_CONTAINERS_RESTARTING, False, _FINISHED.get(phase, ""), ""
 
 
 def _listed(names: Iterable[str]) -> str:

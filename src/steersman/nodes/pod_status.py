@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from steersman.nodes.stages import StageContext
 
 
+#: Action of a restart rule, the reason for which containers then wait, and the pod's condition (KEP-5532).
+RESTART_ALL: Final = "RestartAllContainers"
+RESTARTING_ALL: Final = "RestartingAllContainers"
+ALL_CONTAINERS_RESTARTING: Final = "AllContainersRestarting"
+
 _READY_MISSING: Final = 'corresponding condition of pod readiness gate "{}" does not exist.'
 _READY_FALSE: Final = 'the status of pod readiness gate "{}" is not "True", but {}'
 
@@ -106,10 +111,11 @@ def conditions(pod: Tree, desired: Iterable[tuple[str, bool, str, str]], *, now:
             "status": status,
             "lastProbeTime": None,
             "lastTransitionTime": since or stamp,
-            "observedGeneration": pod["metadata"].get("generation", 1),
+            "reason": reason or None,
+            "message": message or None,
         }
-        condition["reason"] = reason or None
-        condition["message"] = message or None
+        if kind != ALL_CONTAINERS_RESTARTING:
+            condition["observedGeneration"] = pod["metadata"].get("generation", 1)
         new_conditions.append(condition)
     return new_conditions
 

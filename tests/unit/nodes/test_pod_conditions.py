@@ -62,6 +62,7 @@ def test_conditions_of_finished_pods_name_the_phase(phase: str, initialized: tup
         "Initialized": initialized,
         "Ready": (False, ready),
         "ContainersReady": (False, ready),
+        "PodScheduled": (True, ""),
     }
 
 
@@ -75,3 +76,33 @@ def test_message_of_a_readiness_gate_has_its_status_without_quotes() -> None:
 def test_waiting_pod_has_no_address_of_its_own() -> None:
     status = waiting(pod(), StageContext(NOW, "172.16.0.1", "10.1.0.7"), {"reason": "ContainerCreating"})
     assert (status["hostIP"], "podIP" in status, "initContainerStatuses" in status) == ("172.16.0.1", False, False)
+
+
+def test_pod_that_was_bound_by_its_creator_is_scheduled() -> None:
+    world = Simulation(pod())
+    world.run(1)
+    scheduled = world.pod["status"]["conditions"][-1]
+    assert (scheduled["type"], scheduled["status"], scheduled["observedGeneration"]) == ("PodScheduled", "True", 1)
+
+
+def test_restart_of_all_containers_is_a_condition_of_pods_with_such_a_rule() -> None:
+    rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [3]}}
+    restarted = pod(container={"restartPolicyRules": [rule]})
+    statuses: dict[str, Tree] = {"c": {"state": {"running": {}}}}
+    restarting_statuses: dict[str, Tree] = {"c": {"state": {"waiting": {"reason": "RestartingAllContainers"}}}}
+
+    def restarting(current: dict[str, Tree], phase: str) -> tuple[bool, str]:
+        kind, holds, reason, _ = container_conditions(restarted, current, phase)[-1]
+        assert kind == "AllContainersRestarting"
+        return holds, reason
+
+    assert restarting(statuses, "Running") == (False, "")
+    assert restarting(restarting_statuses, "Running") == (True, "RestartAllContainersStarted")
+    assert restarting(statuses, "Failed") == (False, "PodFailed")
+
+
+def test_condition_of_the_restart_of_all_containers_names_no_generation() -> None:
+    rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [3]}}
+    world = Simulation(pod(container={"restartPolicyRules": [rule]}))
+    world.run(1)
+    assert "observedGeneration" not in world.pod["status"]["conditions"][-1]

@@ -18,7 +18,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery.timestamps import format_time, parse_time
-from steersman.nodes.pod_status import container_id, is_sidecar, restart_action, terminated, with_resources
+from steersman.nodes.pod_status import (
+    RESTART_ALL,
+    container_id,
+    is_sidecar,
+    restart_action,
+    terminated,
+    with_resources,
+)
 from steersman.nodes.simulation.backoff import (
     CRASH_LOOP_BACK_OFF,
     back_off_event,
@@ -39,7 +46,6 @@ if TYPE_CHECKING:
 
 
 CONFIG_ERROR: Final = "CreateContainerConfigError"
-RESTART_ALL: Final = "RestartAllContainers"
 OOM_KILLED: Final = "OOMKilled"
 SIGKILL_CODE: Final = 137
 CRASH_CODE: Final = 1

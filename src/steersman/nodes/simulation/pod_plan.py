@@ -9,6 +9,7 @@ from steersman.apimachinery.timestamps import format_time, parse_time
 from steersman.nodes import pod_status, pod_termination
 from steersman.nodes.pod_conditions import container_conditions
 from steersman.nodes.pod_status import (
+    RESTARTING_ALL,
     conditions,
     deadline_of,
     is_sidecar,
@@ -49,7 +50,6 @@ DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
 EVICTED: Final = "Evicted"
 _DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
 _SIGTERM_CODE: Final = 143
-_RESTARTING_ALL: Final = "RestartingAllContainers"
 
 
 class PodPlan(NamedTuple):
@@ -263,7 +263,7 @@ class _Planner:
             ended = (status.get("state") or {}).get("terminated")
             last = {"terminated": ended} if ended else status.get("lastState") or {}
             self._statuses[container["name"]] = not_started(
-                container, {**status, "lastState": last}, reason=_RESTARTING_ALL
+                container, {**status, "lastState": last}, reason=RESTARTING_ALL
             )
 
     # The pod

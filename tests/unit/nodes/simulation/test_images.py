@@ -98,6 +98,7 @@ def test_absent_image_cannot_be_pulled(image: str, error: str | None) -> None:
     assert (world.events[2][2], world.events[4][2]) == ("Error: ErrImagePull", "Error: ImagePullBackOff")
     assert world.conditions() == {
         "PodReadyToStartContainers": "True", "Initialized": "True", "Ready": "False", "ContainersReady": "False",
+        "PodScheduled": "True",
     }  # fmt: skip
 
 
