@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.cel import ast
+from steersman.cel.checker import qualified_name
 from steersman.cel.values import UINT_MAX
 
 if TYPE_CHECKING:
@@ -22,25 +23,34 @@ _LIST_COST: Final = 10
 _MAP_COST: Final = 30
 _OBJECT_COST: Final = 40
 _CHECK_COST: Final = 350_000
-#: Functions that traverse their first operand once, or twice.
-_WALKS: Final = frozenset(
-    [
-        "url",
-        "isURL",
-        "lowerAscii",
-        "upperAscii",
-        "substring",
-        "trim",
-        "quantity",
-        "isQuantity",
-        "cidr",
-        "isIP",
-        "isCIDR",
-    ]
-)
-_WALKS_TWICE: Final = frozenset(("replace", "split", "ip.isCanonical"))
+#: Kinds of values whose type is known at run time only.
+_UNKNOWN: Final = ("dyn", "param")
+#: Member functions that traverse their target once.
+_WALKS: Final = frozenset(["lowerAscii", "upperAscii", "substring", "trim"])
 _FOLDS: Final = frozenset(["isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"])
 _COMPARISONS: Final = frozenset(["_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_"])
+#: Number of comparisons of each pair of items.
+_SETS: Final = {"sets.contains": 1, "sets.intersects": 1, "sets.equivalent": 2}
+_LISTS: Final = frozenset(["slice", "lists.range", "reverse", "flatten", "distinct", "sort", "@sortByAssociatedKeys"])
+#: Costs of comparing addresses of 16 bytes.
+_NETWORK_COSTS: Final = {"containsIP": 4, "containsCIDR": 7}
+#: Cost of the longest pattern of a named format, and the length of the longest name.
+_FORMAT_COST: Final = 32
+_FORMAT_NAME_MAX: Final = 64
+#: Types whose values are compared at once by ``==``, but not by ``!=``.
+_COMPARED_AT_ONCE: Final = frozenset(
+    [
+        "net.IP",
+        "net.CIDR",
+        "kubernetes.Quantity",
+        "kubernetes.Semver",
+        "kubernetes.authorization.Authorizer",
+        "kubernetes.authorization.PathCheck",
+        "kubernetes.authorization.GroupCheck",
+        "kubernetes.authorization.ResourceCheck",
+        "kubernetes.authorization.Decision",
+    ]
+)
 
 
 class _Estimate(NamedTuple):
@@ -136,10 +146,15 @@ class _Estimator:
         return _Estimate(target.cost + step.cost + 4, step.size)
 
     def _call(self, node: ast.Call) -> _Estimate:
-        operands = [*([node.target] if node.target is not None else ()), *node.args]
+        name, target = node.function, node.target
+        if target is not None and target.type is None:  # the checker has read it as a part of the function's name
+            name, target = f"{qualified_name(target)}.{name}", None
+        if name == "cel.bind":
+            value, body = map(self.estimate, node.args[1:])
+            return _Estimate(_LIST_COST + value.cost + body.cost, body.size, body.items)
+        operands = [*([target] if target is not None else ()), *node.args]
         estimates = [self.estimate(operand) for operand in operands]
         operand_cost = sum(e.cost for e in estimates)
-        name = node.function
         if name in ("_&&_", "_||_"):
             return _Estimate(operand_cost, 1)
         if name == "_?_:_":
@@ -149,7 +164,9 @@ class _Estimator:
             )
         if name in ("_[_]", "_[?_]"):
             return _Estimate(operand_cost + 1, estimates[0].items)
-        own, size = _call_cost(name, operands, estimates)
+        if name == "@sortByAssociatedKeys":  # the list is evaluated once and bound to a variable
+            operand_cost += _LIST_COST + 2 - estimates[0].cost
+        own, size = _call_cost(name, operands, estimates, is_member=target is not None)
         return _Estimate(operand_cost + own, size)
 
 
@@ -167,8 +184,14 @@ _HANDLERS: Final[dict[type, Callable[..., _Estimate]]] = {
 }
 
 
-def _call_cost(name: str, operands: Sequence[Node], estimates: Sequence[_Estimate]) -> tuple[int, int | None]:
-    """Return the cost of a call without its operands, and the size of the result."""
+def _call_cost(
+    name: str, operands: Sequence[Node], estimates: Sequence[_Estimate], *, is_member: bool
+) -> tuple[int, int | None]:
+    """Return the cost of a call without its operands, and the size of the result.
+
+    Functions that are missing here cost 1, and the size of their results is unknown. Upstream: ``functionCost`` in
+    cel-go, ``EstimateCallCost`` in ``apiserver/pkg/cel/library/cost.go`` and the estimators of ``ext/lists.go``.
+    """
     if not estimates:
         return 1, None
     first = _size(estimates[0])
@@ -179,24 +202,113 @@ def _call_cost(name: str, operands: Sequence[Node], estimates: Sequence[_Estimat
     if name == "type":
         return 1, 1
     if name in _COMPARISONS:
-        return _share(min(first, second), 10), 1
-    if name == "_+_" and kind in ("string", "bytes", "list", "dyn", "param"):
+        return _comparison_cost(name, operands, estimates), 1
+    if name == "_+_" and kind in ("string", "bytes", "list", *_UNKNOWN):
         whole = _bound(first + second)
         return (1 if kind == "list" else _share(whole, 10)), whole
-    if name in ("matches", "find", "findAll"):
-        return _bound(_share(_bound(first + 1), 10) * _share(second, 4)), first
-    if name == "contains":
-        return _bound(_share(first, 10) * _share(second, 10)), 1
-    if name in ("startsWith", "endsWith"):
-        return _share(second, 10), 1
     if name == "@in":
         in_list = operands[1].type is not None and operands[1].type.kind != "map"
         return (second if in_list else 1), 1
+    if name in ("string", "bytes"):
+        return _conversion_cost(name, kind, first)
+    if name in _SETS:
+        return _bound(first * second * _SETS[name] + 1), 1
+    if name in _LISTS:
+        return _list_cost(name, operands, estimates)
+    if name in ("url", "jsonpatch.escapeKey"):
+        return _share(first, 10), first
+    if name == "strings.quote":
+        return _share(first, 10), _bound(first * 2 + 2)
+    return _member_cost(name, operands, estimates) if is_member else (1, None)
+
+
+def _member_cost(name: str, operands: Sequence[Node], estimates: Sequence[_Estimate]) -> tuple[int, int | None]:
+    """Return the cost of a member call and the size of its result. Global functions of these names cost 1."""
+    first = _size(estimates[0])
+    second = _size(estimates[1]) if len(estimates) > 1 else 0
+    match name:
+        case "matches" | "find" | "findAll":
+            size = None if name == "matches" else first
+            return _bound(_share(_bound(first + 1), 10) * _share(second, 4)), size
+        case "contains":
+            return _bound(_share(first, 10) * _share(second, 10)), 1
+        case "startsWith" | "endsWith":
+            return _share(second, 10), 1
+        case "format":
+            return _share(first, 10), None
+        case "join":
+            return _join_cost(operands[0], estimates)
+        case "replace":
+            return _share(_bound(first * 2), 10), _replaced_size(operands, estimates)
+        case "split":
+            return _share(_bound(first * 2), 10), _literal(operands, 2, first)
+        case "containsIP" | "containsCIDR":
+            is_text = operands[1].type is not None and operands[1].type.kind == "string"
+            return _bound(_NETWORK_COSTS[name] + (_share(second, 10) if is_text else 0)), 1
+        case "validate":
+            return _bound(_share(second, 10) * _FORMAT_COST), None
     if name in _FOLDS:
-        return _fold_cost(kind, operands[0], estimates[0]), 1
-    if name == "join":
-        return _join_cost(operands[0], estimates)
-    return _walk_cost(name, first, estimates)
+        kind = operands[0].type.kind if operands[0].type is not None else ""
+        return _fold_cost(kind, operands[0], estimates[0]), None
+    return (_share(first, 10), first) if name in _WALKS else (1, None)
+
+
+def _comparison_cost(name: str, operands: Sequence[Node], estimates: Sequence[_Estimate]) -> int:
+    left, right = operands[0].type, operands[1].type
+    if name == "_==_" and left is not None and left == right:
+        if left.name in _COMPARED_AT_ONCE:
+            return 1
+        if left.name == "kubernetes.NamedFormat":
+            return _share(_FORMAT_NAME_MAX, 10)
+        if left.name == "kubernetes.URL":
+            sizes = [estimate.size for estimate in estimates if estimate.size is not None]
+            return _share(max(sizes), 10) if len(sizes) == 2 else 1
+    return _share(min(map(_size, estimates)), 10)
+
+
+def _conversion_cost(name: str, kind: str, size: int) -> tuple[int, int | None]:
+    """Return the cost of a conversion of a text, and the size of its result; other values have no known text."""
+    if kind not in ("bytes" if name == "string" else "string", *_UNKNOWN):
+        return 1, None
+    return _share(size, 10), None if kind in _UNKNOWN else size if name == "string" else _bound(size * 4)
+
+
+def _list_cost(name: str, operands: Sequence[Node], estimates: Sequence[_Estimate]) -> tuple[int, int]:
+    """Return the cost of a function of cel-go's list extension, which makes a list, and the size of that list."""
+    size, tenths = _size(estimates[0]), 10
+    match name:
+        case "slice":
+            size = max(_literal(operands, 2, size) - _literal(operands, 1, 0), 0)
+        case "lists.range":
+            size = _literal(operands, 0, UNBOUNDED)
+        case "flatten":
+            tenths = 10 * _literal(operands, 1, UNBOUNDED) if len(operands) > 1 else 10
+        case "distinct":
+            size, tenths = _bound(size * size), 20
+        case "sort" | "@sortByAssociatedKeys":
+            keys = operands[-1].type
+            is_text = keys is not None and bool(keys.params) and keys.params[0].kind in ("string", "bytes")
+            size = _bound(_size(estimates[-1]) ** 2)
+            tenths = 21 if is_text else 20
+    cost = UNBOUNDED if size >= UNBOUNDED else -(-size * tenths // 10)
+    return _bound(cost + _LIST_COST + 1), size
+
+
+def _literal(operands: Sequence[Node], place: int, otherwise: int) -> int:
+    """Return the value of an integer literal among the operands."""
+    operand = operands[place] if place < len(operands) else None
+    value = operand.value if isinstance(operand, ast.Literal) else None
+    return max(value, 0) if type(value) is int else otherwise
+
+
+def _replaced_size(operands: Sequence[Node], estimates: Sequence[_Estimate]) -> int:
+    """Return the size of a text after its replacements; the least size of a replaced part is known of literals only."""
+    size, replacement = _size(estimates[0]), _size(estimates[2])
+    replaced = operands[1]
+    least = len(replaced.value) if isinstance(replaced, ast.Literal) and isinstance(replaced.value, str) else 0
+    if not least:
+        return _bound(_bound((size + 1) * replacement) + size)
+    return size if replacement <= least else _bound(_share(size, least) * replacement)
 
 
 def _join_cost(operand: Node, estimates: Sequence[_Estimate]) -> tuple[int, int]:
@@ -212,19 +324,6 @@ def _item_size(operand: Node, estimate: _Estimate) -> int:
     if size is None and operand.type is not None and operand.type.params:
         size = _type_size(operand.type.params[0])
     return UNBOUNDED if size is None else size
-
-
-def _walk_cost(name: str, first: int, estimates: Sequence[_Estimate]) -> tuple[int, int | None]:
-    if name in _WALKS:
-        return _share(first, 10), first
-    if name in _WALKS_TWICE:
-        added = _bound(first * _size(estimates[2])) if name == "replace" and len(estimates) > 2 else 0
-        return _share(_bound(first * 2), 10), _bound(first + added)
-    if name in ("string", "bytes", "format"):
-        return _share(first, 10), _bound(first * 4)
-    if name.startswith("sets."):
-        return _bound(first * _size(estimates[1]) * (2 if name == "sets.equivalent" else 1) + 1), 1
-    return 1, None
 
 
 def _fold_cost(kind: str, operand: Node, estimates: _Estimate) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from steersman.cel.cost_estimate import UNBOUNDED
 from steersman.cel.openapi import declare
 from steersman.cel.schema_rules import compile_rules
 
@@ -111,3 +112,45 @@ def test_estimate_assumes_empty_map_keys():
         labels, 'self.all(key, !self[key].contains("*"))'
     )
     assert estimate(labels, 'self.all(key, !key.contains("*"))') < 50_000
+
+
+@pytest.mark.parametrize(
+    ("rule", "cost"),
+    [
+        ("quantity(self.long) == quantity('1')", 5),
+        ("quantity(self.a) != quantity('1')", UNBOUNDED),
+        ("semver(self.a) == semver('1.2.3')", 5),
+        ("ip(self.long) == ip('::1') && isIP(self.long)", 8),
+        ("cidr(self.long).containsIP('10.0.0.1')", 8),
+        ("cidr(self.long).containsCIDR(self.a)", 20),
+        ("!format.dns1123Label().validate(self.a).hasValue()", 261),
+        ("format.dns1123Label() == format.dns1123Label()", 9),
+        ("url(self.a) == url('/x')", 19),
+        ("string(self.n).contains('x')", UNBOUNDED),
+        ("'%s'.format([self.a]).contains('a')", UNBOUNDED),
+        ("string(self.b).contains('x')", 8),
+        ("bytes(self.a).size() == 1", 12),
+        ("strings.quote(self.a).contains('a')", 27),
+        ("self.a.replace('aa', 'b').contains('x')", 26),
+        ("self.a.replace('a', 'bbb').contains('x')", 42),
+        ("self.a.split(',', 2).exists(x, x == 'a')", 29),
+        ("sets.contains(self.l, ['a', 'b'])", 23),
+        ("self.l.sort() == ['a']", 77),
+        ("self.l.distinct().size() == 1", 65),
+        ("self.l.slice(0, 2) == ['a']", 26),
+        ("self.l.reverse() == ['a']", 29),
+        ("lists.range(5).size() == 1", 18),
+        ("lists.range(self.n).all(x, x > 1)", UNBOUNDED),
+        ("[self.l, self.l].flatten().size() == 1", 29),
+        ("matches(self.a, 'x')", 3),
+    ],
+)
+def test_estimate_of_library_functions(rule, cost):
+    fields = {
+        "a": text(20),
+        "long": text(None),
+        "n": kind("integer"),
+        "b": {**kind("byte"), "maxLength": 30},
+        "l": array(text(10), 5),
+    }
+    assert estimate({"type": "object", "properties": fields}, rule) == cost

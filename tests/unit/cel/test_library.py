@@ -9,6 +9,7 @@ from steersman.cel.environment import kubernetes
 from steersman.cel.library import jsonpatch
 from steersman.cel.library.authorizer import AUTHORIZER, CheckAttributes, CheckDecision, authorizer
 from steersman.cel.program import compile_expression
+from steersman.cel.types import INT, list_of
 from steersman.cel.values import EvalError
 
 _NO_PREFIX = "network address parse error during conversion from string"
@@ -193,3 +194,21 @@ def test_object_and_json_patch_literals():
         "list(JSONPatch)",
         [{"op": "add", "path": "/a/b~1c", "value": 1}],
     )
+
+
+@pytest.mark.parametrize(
+    ("expression", "cost"),
+    [
+        ("self.sort()", 30),
+        ("self.distinct()", 30),
+        ("self.reverse()", 15),
+        ("self.slice(0, 2)", 14),
+        ("self.sum()", 4),
+        ("[self].flatten(2)", 24),
+    ],
+)
+def test_lists_charge_upstream_costs(expression, cost):
+    program = compile_expression(expression, kubernetes().extended(variables={"self": list_of(INT)}))
+    result = program.evaluate({"self": [3, 1, 2]})
+    assert result.error is None
+    assert result.cost == cost

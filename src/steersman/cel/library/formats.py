@@ -7,9 +7,9 @@ import binascii
 import re
 from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar, Final
-from urllib.parse import urlsplit
 
 from steersman.apimachinery import names
+from steersman.apimachinery.go_urls import request_uri_fault
 from steersman.cel import times
 from steersman.cel.functions import Function, Overload, member
 from steersman.cel.standard import tenth
@@ -46,11 +46,8 @@ def _prefix(check: Check) -> Check:
 
 
 def _uri(text: str) -> Sequence[str]:
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return ("invalid URI",)
-    return () if parts.scheme or text.startswith("/") else (f'parse "{text}": invalid URI for request',)
+    fault = request_uri_fault(text)
+    return (fault,) if fault else ()
 
 
 def _uuid(text: str) -> Sequence[str]:

@@ -15,6 +15,8 @@ from steersman.cel.values import CostError, EvalError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+#: Cost of making a list.
+_LIST_COST: Final = 10
 #: Maximum length of ``lists.range``.
 _RANGE_MAX: Final = 1_000_000
 
@@ -84,12 +86,23 @@ def _sort_by_keys(items: Any, keys: list[Any]) -> list[Any]:
     return [items[place] for place in order]
 
 
-def _walk(args: Sequence[Any], _: Any) -> int:
-    return max(1, len(args[0]))
+def _allocation(size: int) -> int:
+    return size + _LIST_COST + 1
 
 
 def _result_items(_: Sequence[Any], result: Any) -> int:
-    return max(1, len(result))
+    return _allocation(len(result))
+
+
+def _flattened(args: Sequence[Any], _: Any) -> int:
+    return _allocation(len(args[0]) * (args[1] if len(args) > 1 else 1))
+
+
+def _compared(args: Sequence[Any], _: Any) -> int:
+    """Return the cost of comparing all items, or the keys they are sorted by, with each other."""
+    items = args[-1]
+    tenths = 21 if items and isinstance(items[0], (str, bytes)) else 20
+    return _allocation(len(items) ** 2 * tenths // 10)
 
 
 def functions() -> Iterator[Function]:
@@ -102,15 +115,15 @@ def functions() -> Iterator[Function]:
             member("list_flatten", (list_of(items),), items, _flatten),
             member("list_flatten_int", (list_of(DYN), INT), list_of(DYN), _flatten),
         ],
-        cost=_result_items,
+        cost=_flattened,
     )
     yield Function("lists.range", [Overload("lists_range", (INT,), list_of(INT), _range)], cost=_result_items)
-    yield Function("distinct", [member("list_distinct", (list_of(item),), items, _distinct)], cost=_walk)
-    yield Function("reverse", [member("list_reverse", (items,), items, _reverse)], cost=_walk)
+    yield Function("distinct", [member("list_distinct", (list_of(item),), items, _distinct)], cost=_compared)
+    yield Function("reverse", [member("list_reverse", (items,), items, _reverse)], cost=_result_items)
     sorts = [member(f"list_{name}_sort", (list_of(t),), list_of(t), _sort) for name, t in ORDERED.items()]
-    yield Function("sort", sorts, cost=_walk)
+    yield Function("sort", sorts, cost=_compared)
     by_keys = [
         member(f"list_{name}_sortByAssociatedKeys", (items, list_of(t)), items, _sort_by_keys)
         for name, t in ORDERED.items()
     ]
-    yield Function("@sortByAssociatedKeys", by_keys, cost=_walk)
+    yield Function("@sortByAssociatedKeys", by_keys, cost=_compared)

@@ -165,6 +165,10 @@ def _containing(args: Sequence[Any], _: Any) -> int:
     return tenth(2 * args[0].cost_size) + parsed
 
 
+def _containing_cidr(args: Sequence[Any], result: Any) -> int:
+    return _containing(args, result) + tenth(args[0].cost_size) + 1
+
+
 def functions() -> Iterator[Function]:
     """Return the functions of the library."""
     yield Function(
@@ -206,7 +210,7 @@ def functions() -> Iterator[Function]:
             member("cidr_contains_cidr_string", (CIDR, STRING), BOOL, _contains_cidr),
             member("cidr_contains_cidr", (CIDR, CIDR), BOOL, _contains_cidr),
         ],
-        cost=_containing,
+        cost=_containing_cidr,
     )
     yield Function("prefixLength", [member("cidr_prefix_length", (CIDR,), INT, lambda cidr: cidr.bits)])
     yield Function("masked", [member("cidr_masked", (CIDR,), CIDR, _masked)])

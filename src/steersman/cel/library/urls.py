@@ -53,7 +53,7 @@ def _walk(args: Sequence[Any], _: Any) -> int:
 def functions() -> Iterator[Function]:
     """Return the functions of the library."""
     yield Function("url", [Overload("string_to_url", (STRING,), URL, _parse)], cost=_walk)
-    yield Function("isURL", [Overload("is_url_string", (STRING,), BOOL, _is_url)], cost=_walk)
+    yield Function("isURL", [Overload("is_url_string", (STRING,), BOOL, _is_url)])
     parts: dict[str, Callable[[URLValue], str]] = {
         "getScheme": lambda value: value.parts.scheme,
         "getHost": lambda value: value.parts.host,
