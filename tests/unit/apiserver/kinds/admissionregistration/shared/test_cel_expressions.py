@@ -38,3 +38,10 @@ def test_check_match_condition_declares_params_only_if_policy_has_them():
     assert texts(check_match_condition(" params.x == 1", HERE, has_params=False)) == [
         f'here: Invalid value: "params.x == 1": {error_texts}'
     ]
+
+
+def test_policy_expressions_report_instantiation_errors_as_internal():
+    fault = "Internal error: program instantiation failed: error parsing regexp: missing closing ]: `[`"
+    expressions = PolicyExpressions({})
+    assert texts(expressions.condition("object.a.find('[') == ''", HERE)) == [f"here: {fault}"]
+    assert texts(expressions.variable("a", "object.a.find('[')", HERE)) == [f"here: {fault}"]
