@@ -18,7 +18,7 @@ from steersman.client.objects import annotations_of, labels_of, name_of, namespa
 from steersman.workloads.hashing import fnv1_32, safe_encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lightkube.models.core_v1 import PodTemplateSpec
 
@@ -85,16 +85,17 @@ def find_present(revisions: Sequence[ControllerRevision], data: Any) -> Present:
 
 
 def new_revision(
-    owner: Any, template: PodTemplateSpec, *, controller: Owner, number: int, revision_name: str, hash_label: str
-) -> ControllerRevision:
-    """Return a revision to create, with the template's labels and the owner's annotations.
+    owner: Any, template: PodTemplateSpec, *, controller: Owner, number: int, revision_name: str,
+    labels: Mapping[str, str],
+) -> ControllerRevision:  # fmt: skip
+    """Return a revision to create, with the template's labels, further ``labels``, and the owner's annotations.
 
     ``revision_name`` is the hash in its name.
     """
     metadata = ObjectMeta(
         name=f"{name_of(owner)[:_OWNER_NAME_MAX]}-{revision_name}",
         namespace=namespace_of(owner),
-        labels=labels_of(template) | {hash_label: revision_name},
+        labels={**labels_of(template), **labels},
         annotations=annotations_of(owner) or None,
         ownerReferences=[OwnerReference(**controller.tree())],
     )

@@ -75,7 +75,9 @@ def test_new_revision_is_named_after_owner_and_hash():
         {"metadata": {"name": "x" * 250, "namespace": "ns", "uid": "u", "annotations": {"a": "b"}}}, DaemonSet
     )
     reference = controller_reference(owner, api_version="apps/v1", kind="DaemonSet")
-    result = new_revision(owner, template(), controller=reference, number=3, revision_name="abc", hash_label="hash")
+    result = new_revision(
+        owner, template(), controller=reference, number=3, revision_name="abc", labels={"hash": "abc"}
+    )
     assert result.metadata.name == f"{'x' * 223}-abc"
     assert result.metadata.labels == {"v": "1", "hash": "abc"}
     assert (result.revision, result.metadata.annotations) == (3, {"a": "b"})

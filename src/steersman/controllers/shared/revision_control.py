@@ -47,14 +47,20 @@ class RevisionControl:
         *,
         hash_label: str,
         hashed: Callable[[PodTemplateSpec, int], str],
+        keeps_hash_label: bool = False,
     ) -> None:
-        """``hashed`` names revisions: the hash of a template after so many collisions."""
+        """``hashed`` names revisions: the hash of a template after so many collisions.
+
+        ``keeps_hash_label``: a collision changes the hash in the name, but not the one in the label. Upstream:
+        ``realHistory.CreateControllerRevision``, which DaemonSets do not use.
+        """
         self._controller = controller
         self._client = controller.client
         self._owner = owner
         self._info = resource_type(owner).info
         self._hash_label = hash_label
         self._hashed = hashed
+        self._keeps_hash_label = keeps_hash_label
         self.informer: Final[Informer[ControllerRevision]] = controller.informer(ControllerRevision)
         index_dependents(self.informer)
 
@@ -82,10 +88,12 @@ class RevisionControl:
 
     async def _create(self, key: str, owner: Any, number: int, collisions: int) -> CurrentRevision:
         reference = controller_reference(owner, api_version=self._info.api_version, kind=self._info.kind)
+        first_hash = self._hashed(owner.spec.template, collisions)
         for tried in range(collisions, collisions + _COLLISIONS_MAX):
+            name_hash = self._hashed(owner.spec.template, tried)
             revision = new_revision(
-                owner, owner.spec.template, controller=reference, number=number,
-                revision_name=self._hashed(owner.spec.template, tried), hash_label=self._hash_label,
+                owner, owner.spec.template, controller=reference, number=number, revision_name=name_hash,
+                labels={self._hash_label: first_hash if self._keeps_hash_label else name_hash},
             )  # fmt: skip
             try:
                 created = await self._client.create(revision)

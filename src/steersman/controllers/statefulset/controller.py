@@ -71,7 +71,11 @@ class StatefulSetController(ManagedController):
             PersistentVolumeClaim, keys=self._sets_of_claim, when=lambda change: isinstance(change, Deleted)
         )
         self.revisions: Final = RevisionControl(
-            self, StatefulSet, hash_label=identity.REVISION_HASH, hashed=identity.revision_hash
+            self,
+            StatefulSet,
+            hash_label=identity.REVISION_HASH,
+            hashed=identity.revision_hash,
+            keeps_hash_label=True,
         )
         #: UIDs of deleted Pods that the cache still shows.
         self.expectations: Final = Expectations(self.clock)

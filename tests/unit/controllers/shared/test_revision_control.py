@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lightkube.models.apps_v1 import ControllerRevision, DaemonSet
+from lightkube.models.meta_v1 import ObjectMeta
 
 from steersman.apimachinery.errors import is_conflict
 from steersman.apimachinery.selectors import from_label_selector
@@ -89,6 +90,21 @@ async def test_settle_counts_a_collision_when_the_name_is_in_use(cluster, contro
     second = await control.settle("k", ds, [], collisions=0)
     assert name_of(second.revision) != name_of(first)
     assert second.collisions == 1
+    assert second.revision.metadata.labels["hash"] == name_of(second.revision).removeprefix("ds-")
+
+
+async def test_settle_keeps_the_hash_label_on_collisions_when_configured(cluster):
+    owner = await cluster.start(Owner)
+    control = RevisionControl(
+        owner, DaemonSet, hash_label="hash", hashed=lambda _, tried: f"hash-{tried}", keeps_hash_label=True
+    )
+    ds = await daemon(cluster)
+    await cluster.client.create(
+        ControllerRevision(metadata=ObjectMeta(name="ds-hash-0", namespace="default"), revision=1, data={"other": 1})
+    )
+    settled = await control.settle("k", ds, [], collisions=0)
+    assert (name_of(settled.revision), settled.revision.metadata.labels["hash"]) == ("ds-hash-1", "hash-0")
+    assert settled.collisions == 1
 
 
 async def test_settle_raises_while_an_earlier_owner_controls_the_revision(cluster, control):
