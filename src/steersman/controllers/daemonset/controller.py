@@ -110,7 +110,7 @@ class DaemonSetController(ManagedController):
             return None
         if is_being_deleted(ds):
             return None
-        revisions = await self.revisions.claim(ds, _selector(ds))
+        revisions = await self.revisions.with_hash_labels(key, await self.revisions.claim(ds, _selector(ds)))
         collisions = (ds.status.collisionCount if ds.status else None) or 0
         present = await self.revisions.settle(key, ds, revisions, collisions=collisions)
         may_write = await self.control.is_up_to_date(key, controlled_by(self.pods.lister, uid_of(ds)))

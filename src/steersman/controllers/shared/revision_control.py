@@ -12,7 +12,7 @@ from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
 from steersman.runtime.dependents import candidates, index_dependents
 from steersman.runtime.owners import controller_of, controller_reference
 from steersman.runtime.references import ReferenceManager
-from steersman.runtime.structs import replaced
+from steersman.runtime.structs import replaced, with_metadata
 from steersman.workloads.revisions import find_present, new_revision, template_data
 
 if TYPE_CHECKING:
@@ -72,6 +72,21 @@ class RevisionControl:
         return await references.claim(
             candidates(self.informer.lister, owner), lambda revision: selector.matches(labels_of(revision))
         )
+
+    async def with_hash_labels(self, key: str, revisions: Sequence[ControllerRevision]) -> list[ControllerRevision]:
+        """Return the revisions, with their names as hash labels where these were removed.
+
+        Upstream: ``constructHistory`` of DaemonSets.
+        """
+        labeled: list[ControllerRevision] = []
+        for revision in revisions:
+            labels = labels_of(revision)
+            if self._hash_label not in labels:
+                restored = with_metadata(revision, labels=labels | {self._hash_label: name_of(revision)})
+                revision = await self._client.update(restored)
+                self._controller.own_writes.note(key, self.informer, revision)
+            labeled.append(revision)
+        return labeled
 
     async def settle(
         self, key: str, owner: Any, revisions: Sequence[ControllerRevision], *, collisions: int

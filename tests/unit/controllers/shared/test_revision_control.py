@@ -72,6 +72,16 @@ async def test_settle_requeues_after_a_creation(cluster):
     assert owner.looked == ["k"]
 
 
+async def test_with_hash_labels_restores_a_removed_label_by_the_name(cluster, control):
+    ds = await daemon(cluster)
+    first = (await control.settle("k", ds, [], collisions=0)).revision
+    patch = {"metadata": {"labels": {"hash": None}}}
+    unlabeled = await cluster.client.patch(ControllerRevision, name_of(first), patch, namespace="default")
+    (restored,) = await control.with_hash_labels("k", [unlabeled])
+    assert restored.metadata.labels == {"app": "x", "hash": name_of(first)}
+    assert await control.with_hash_labels("k", [restored]) == [restored]
+
+
 async def test_rollback_raises_the_revision_number(cluster, control):
     ds = await daemon(cluster)
     one = (await control.settle("k", ds, [], collisions=0)).revision
