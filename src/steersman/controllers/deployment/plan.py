@@ -121,12 +121,13 @@ class _Draft:
     actions: list[Action] = field(default_factory=list)
     #: Stored status, with the conditions set by this step.
     before: DeploymentStatus = field(default_factory=DeploymentStatus)
-    revision: int = 0
+    #: Revision annotation for the Deployment; empty for none.
+    revision: str = ""
 
     def __post_init__(self) -> None:
         assert self.deployment.spec is not None
         self.before = self.deployment.status or DeploymentStatus()
-        self.revision = revisions.revision_of(self.deployment)
+        self.revision = revisions.revision_text(self.deployment)
         self.new = revisions.find_new(self.owned, self.deployment.spec.template)
         self.old = [rs for rs in self.owned if self.new is None or uid_of(rs) != uid_of(self.new)]
 
@@ -165,7 +166,7 @@ class _Draft:
             fresh = replaced(fresh, spec=replaced(fresh.spec, minReadySeconds=least))
         if fresh is not self.new:
             self._update(fresh)
-        self.revision = revisions.revision_of(fresh)
+        self.revision = revisions.revision_text(fresh)
         if status.deadline_seconds(self.deployment) is not None and status.progress(self.before) is None:
             message = f'Found new replica set "{name_of(fresh)}"'
             self.set_condition(status.progressing("True", status.NEW_SET_FOUND, message, now=self.now))
@@ -185,7 +186,7 @@ class _Draft:
         name = name_of(rs)
         self.new = rs
         self.actions.append(CreateSet(rs, f"Scaled up replica set {name} from 0 to {replicas}" if replicas else ""))
-        self.revision = revisions.revision_of(rs)
+        self.revision = revisions.revision_text(rs)
         if status.deadline_seconds(self.deployment) is not None:
             message = f'Created new replica set "{name}"'
             self.set_condition(status.progressing("True", status.NEW_SET_CREATED, message, now=self.now))
@@ -276,8 +277,8 @@ class _Draft:
     def _finish(self, new_status: DeploymentStatus, *, watch: bool) -> Plan:
         old_status = self.deployment.status or DeploymentStatus()
         annotations = annotations_of(self.deployment)
-        if self.revision and annotations.get(REVISION) != str(self.revision):
-            annotations = annotations | {REVISION: str(self.revision)}
+        if self.revision and annotations.get(REVISION) != self.revision:
+            annotations = annotations | {REVISION: self.revision}
         changed = not same_status(old_status, new_status) or annotations is not annotations_of(self.deployment)
         deployment = with_metadata(replaced(self.deployment, status=new_status), annotations=annotations or None)
         seconds = status.seconds_to_deadline(self.deployment, new_status, now=self.now) if watch else None

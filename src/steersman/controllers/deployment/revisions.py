@@ -45,6 +45,11 @@ def revision_of(obj: Any) -> int:
     return number_of(annotations_of(obj), REVISION) or 0
 
 
+def revision_text(obj: Any) -> str:
+    """Return the revision annotation of a Deployment or ReplicaSet as it is; empty without one."""
+    return annotations_of(obj).get(REVISION, "")
+
+
 def desired_annotation(rs: ReplicaSet) -> int | None:
     """Return the Deployment's replicas when the ReplicaSet was last scaled."""
     return number_of(annotations_of(rs), DESIRED_REPLICAS)
@@ -83,13 +88,14 @@ def as_newest(rs: ReplicaSet, deployment_annotations: Mapping[str, str], revisio
     """Return the ReplicaSet with the Deployment's annotations and at least ``revision``; itself if up to date.
 
     A ReplicaSet with a lower revision is the target of a rollback: its earlier revisions go to the history annotation.
+    One with a revision that is no number is not changed. Upstream: ``SetNewReplicaSetAnnotations``.
     """
     annotations = dict(annotations_of(rs))
     annotations |= {key: value for key, value in deployment_annotations.items() if key not in DEPLOYMENT_ONLY}
     previous = annotations.get(REVISION, "")
     before = number_of(annotations, REVISION)
     if previous and before is None:
-        return _with_annotations(rs, annotations)  # an invalid value is another client's; it is not changed
+        return rs
     if (before or 0) < revision:
         annotations[REVISION] = str(revision)
         if previous:

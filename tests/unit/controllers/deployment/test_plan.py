@@ -66,6 +66,12 @@ def test_plan_reports_a_created_set_without_counts(deployment):
     assert (planned.deployment.status.observedGeneration, planned.changed) == (None, True)
 
 
+@pytest.mark.parametrize("revision", ["7", "x"])
+def test_plan_copies_the_revision_text_of_the_present_set(deployment, rs, revision):
+    planned = step(revised(deployment), rs(revision=revision))
+    assert planned.deployment.metadata.annotations[REVISION] == revision
+
+
 def test_plan_creates_an_empty_set_without_event(deployment):
     assert step(deployment(0)).actions[0].message == ""
 

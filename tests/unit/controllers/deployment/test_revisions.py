@@ -30,6 +30,7 @@ def test_first_revision_has_no_history(rs):
 def test_malformed_revision_annotations_are_kept(rs):
     present = rs(revision="x")
     assert revisions.as_newest(present, {}, 3) is present
+    assert revisions.as_newest(present, {"a": "b"}, 3) is present
 
 
 def test_revision_history_is_bounded(rs):
