@@ -36,7 +36,7 @@ class PersistentVolumeClaimStrategy(Strategy):
     """Strategy of PersistentVolumeClaims; of a bound claim's spec only ``resources.requests`` may grow."""
 
     group_resource = "persistentvolumeclaims"
-    metadata_checks_on_update = (1, 2)
+    metadata_checks_on_update = (1, 1)
     returns_deleted_object = True
     columns = (
         NAME_COLUMN,
@@ -71,10 +71,7 @@ class PersistentVolumeClaimStrategy(Strategy):
         return validate_claim(obj)
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return [
-            *validate_claim(obj, old),
-            *validate_claim_update(obj, old),
-        ]  # both report the same errors, as upstream's do
+        return validate_claim_update(obj, old)
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return validate_claim_status(obj)

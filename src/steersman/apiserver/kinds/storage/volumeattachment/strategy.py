@@ -28,7 +28,7 @@ class VolumeAttachmentStrategy(Strategy):
     group_resource = "volumeattachments.storage.k8s.io"
     allow_unconditional_update = False
     returns_deleted_object = True
-    metadata_checks_on_update = (0, 2)
+    metadata_checks_on_update = (0, 1)
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     columns = (
         columns.NAME_COLUMN,

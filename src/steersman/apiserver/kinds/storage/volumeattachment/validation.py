@@ -13,10 +13,11 @@ from steersman.apiserver.kinds.shared.volume_specs import validate_volume_spec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
 
 _SPEC: Final = field.Path("spec")
+_SOURCE: Final = field.Path("spec", "source")
 _STATUS: Final = field.Path("status")
 _ONE_SOURCE: Final = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
 _METADATA_MAX_BYTES: Final = 256 * 1024
@@ -27,14 +28,17 @@ _INT32_MAX: Final = (1 << 31) - 1
 def validate_attachment(obj: Tree) -> Iterator[FieldError]:
     """Validate a new VolumeAttachment."""
     spec = obj.get("spec") or {}
-    yield from check_csi_driver_name(spec.get("attacher") or "", _SPEC.child("attacher"))
-    yield from _validate_source(spec.get("source") or {}, _SPEC.child("source"))
-    node = spec.get("nodeName") or ""
-    yield from check_all(_SPEC.child("nodeName"), node, names.check_dns1123_subdomain(node))
+    yield from _validate_spec(spec)
+    attacher, volume = spec.get("attacher"), (spec.get("source") or {}).get("persistentVolumeName")
+    if attacher:
+        yield from check_csi_driver_name(attacher, _SPEC.child("attacher"))
+    if volume is not None:
+        yield from check_all(_SOURCE.child("persistentVolumeName"), volume, names.check_dns1123_subdomain(volume))
 
 
 def validate_attachment_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Validate an update: the spec is immutable."""
+    """Validate an update: the spec is immutable; names of attacher and volume are not checked again."""
+    yield from _validate_spec(obj.get("spec") or {})
     if obj.get("spec") != old.get("spec"):
         yield field.invalid(_SPEC, go_form("VolumeAttachmentSpec", obj.get("spec") or {}), FIELD_IS_IMMUTABLE)
 
@@ -55,15 +59,21 @@ def validate_attachment_status(obj: Tree) -> Iterator[FieldError]:
             yield from check_all(path.child("errorCode"), code, names.check_in_range(code, 0, _INT32_MAX))
 
 
-def _validate_source(source: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_spec(spec: Tree) -> Iterator[FieldError]:
+    if not spec.get("attacher"):
+        yield field.required(_SPEC.child("attacher"))
+    yield from _validate_source(spec.get("source") or {})
+    node = spec.get("nodeName") or ""
+    yield from check_all(_SPEC.child("nodeName"), node, names.check_dns1123_subdomain(node))
+
+
+def _validate_source(source: Tree) -> Iterator[FieldError]:
     name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
     if name is None and inline is None:
-        yield field.required(path, _ONE_SOURCE)
+        yield field.required(_SOURCE, _ONE_SOURCE)
     elif name is not None and inline is not None:
-        yield field.forbidden(path, _ONE_SOURCE)
+        yield field.forbidden(_SOURCE, _ONE_SOURCE)
     elif inline is not None:
-        yield from validate_volume_spec(inline, path.child("inlineVolumeSpec"), is_inline=True)
+        yield from validate_volume_spec(inline, _SOURCE.child("inlineVolumeSpec"), is_inline=True)
     elif not name:
-        yield field.required(path.child("persistentVolumeName"), "must specify non empty persistentVolumeName")
-    else:
-        yield from check_all(path.child("persistentVolumeName"), name, names.check_dns1123_subdomain(name))
+        yield field.required(_SOURCE.child("persistentVolumeName"), "must specify non empty persistentVolumeName")

@@ -28,10 +28,6 @@ def test_validate_attachment_accepts_valid_attachments(source):
         ({SOURCE: {}}, f"{SOURCE}: Required value: {ONE}"),
         ({SOURCE: {"persistentVolumeName": "pv", "inlineVolumeSpec": INLINE}}, f"{SOURCE}: Forbidden: {ONE}"),
         (
-            {SOURCE: {"persistentVolumeName": ""}},
-            f"{SOURCE}.persistentVolumeName: Required value: must specify non empty persistentVolumeName",
-        ),
-        (
             {SOURCE: {"inlineVolumeSpec": {**INLINE, "capacity": {"storage": "1Gi"}}}},
             f"{SOURCE}.inlineVolumeSpec.capacity: Forbidden: may not be specified {CONTEXT_OF_INLINE}",
         ),
@@ -81,6 +77,28 @@ def test_validate_attachment_requires_csi_source_inline():
     ) == [
         f"{SOURCE}.inlineVolumeSpec.csi: Required value: has to be specified {CONTEXT_OF_INLINE}",
         f"{SOURCE}.inlineVolumeSpec: Required value: must specify a volume type",
+    ]
+
+
+def test_validate_attachment_checks_names_last():
+    obj = edited(VALID, {"spec.attacher": "a_b", "spec.nodeName": "", SOURCE: {"persistentVolumeName": ""}})
+    assert [text.split(": ")[:2] for text in texts(validate_attachment(obj))] == [
+        [f"{SOURCE}.persistentVolumeName", "Required value"],
+        ["spec.nodeName", "Invalid value"],
+        ["spec.attacher", "Invalid value"],
+        [f"{SOURCE}.persistentVolumeName", "Invalid value"],
+    ]
+
+
+def test_validate_attachment_update_checks_all_but_names():
+    obj = edited(VALID, {"spec.attacher": "a_b", SOURCE: {"persistentVolumeName": "p_v"}})
+    assert texts(validate_attachment_update(obj, obj)) == []
+    obj = edited(VALID, {"spec.attacher": "", "spec.nodeName": "", SOURCE: {"persistentVolumeName": ""}})
+    assert [text.split(": ")[:2] for text in texts(validate_attachment_update(obj, VALID))] == [
+        ["spec.attacher", "Required value"],
+        [f"{SOURCE}.persistentVolumeName", "Required value"],
+        ["spec.nodeName", "Invalid value"],
+        ["spec", "Invalid value"],
     ]
 
 
