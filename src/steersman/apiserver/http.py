@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 #: Upstream: ``MaxRequestBodyBytes``.
 BODY_BYTES_MAX = 3 * 1024 * 1024
 _QUERY_FIELDS_MAX: Final = 1000
+#: Texts of true. Upstream: Go's ``strconv.ParseBool``.
+_TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+#: User agents of browsers and curl, whose responses are indented by default.
+_PEOPLE: Final = ("curl", "Wget", "Mozilla/5.0")
 _has_malformed_escape: Final = re.compile("%(?![0-9A-Fa-f]{2})").search
 
 
@@ -117,6 +121,16 @@ class Request:
         """Return the first value of a query parameter, or an empty string."""
         values = self.query.get(name) if self.raw_query else None
         return values[0] if values else ""
+
+    @property
+    def wants_indentation(self) -> bool:
+        """True if JSON in the response is indented: by ``pretty``, which defaults to true for browsers and curl.
+
+        Upstream: ``isPrettyPrint``.
+        """
+        if self.raw_query and self.raw_query.find(b"pretty") >= 0 and (pretty := self.param("pretty")):
+            return pretty in _TRUE
+        return self.header(b"user-agent").startswith(_PEOPLE)
 
     async def body(self) -> bytes:
         """Return the whole body. Raises 413 above ``BODY_BYTES_MAX``, 400 if the client disconnects."""

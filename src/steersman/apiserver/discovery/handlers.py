@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from steersman.apimachinery.codec import prettify
 from steersman.apimachinery.errors import not_acceptable, path_not_found
 from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.apiserver.discovery import documents
@@ -35,6 +36,8 @@ class Form(msgspec.Struct, frozen=True):
     media_type: str = _JSON
     #: Version of ``APIGroupDiscoveryList``; empty for the legacy documents.
     aggregated: str = ""
+    #: JSON is indented.
+    is_pretty: bool = False
 
     @property
     def content_type(self) -> bytes:
@@ -50,12 +53,13 @@ def negotiate(accept: str) -> Form:
         if name not in _OFFERED and name not in _WILDCARDS:
             continue
         media_type = _JSON if name in _WILDCARDS else name
+        is_pretty = media_type == _JSON and parameters.get("pretty") == "1"
         if not parameters.keys() & {"as", "g", "v"}:
-            return Form(media_type)
+            return Form(media_type, is_pretty=is_pretty)
         if parameters.get("as") == "APIGroupDiscoveryList" and parameters.get("g") == "apidiscovery.k8s.io":
             version = parameters.get("v", "")
             if version in _AGGREGATED_VERSIONS:
-                return Form(media_type, aggregated=version)
+                return Form(media_type, version, is_pretty)
     raise not_acceptable(_OFFERED)
 
 
@@ -136,7 +140,9 @@ class DiscoveryHandlers:
     ) -> Response:
         form = negotiate(request.header(b"accept"))
         if form.aggregated and not aggregates:
-            form = Form(form.media_type)
+            form = Form(form.media_type, is_pretty=form.is_pretty)
+        if form.media_type == _JSON and not form.is_pretty and request.wants_indentation:
+            form = msgspec.structs.replace(form, is_pretty=True)
         if self._generation != self._catalog.generation:
             self._generation = self._catalog.generation
             self._bodies.clear()
@@ -152,6 +158,8 @@ class DiscoveryHandlers:
                 body = encode_yaml(tree)
             elif form.media_type == PROTOBUF:
                 body = encode_body(tree)
+            elif form.is_pretty:
+                body = prettify(body)
             cached = self._bodies[path, form] = (body, tag)
         body, tag = cached
         if not aggregates:

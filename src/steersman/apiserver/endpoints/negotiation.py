@@ -68,9 +68,6 @@ _OFFERED_OF_CUSTOM: Final = (Media.JSON, Media.YAML)
 _STREAMED: Final = (f"{Media.JSON};stream=watch", f"{Media.PROTOBUF};stream=watch")
 _STREAMED_OF_CUSTOM: Final = (f"{Media.JSON};stream=watch",)
 _ROUTED: Final = frozenset({*_OFFERED, "*/*"})
-_TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-#: User agents of browsers and curl, whose responses are indented by default.
-_PEOPLE: Final = ("curl", "Wget", "Mozilla/5.0")
 
 
 def negotiate(request: Request, *, stream: bool = False, is_custom: bool = False, has_table: bool = True) -> Form:
@@ -87,7 +84,7 @@ def negotiate(request: Request, *, stream: bool = False, is_custom: bool = False
             raise _refused(accept, stream=stream, is_custom=is_custom)
         if len(accept) <= _CACHED_ACCEPT_MAX:
             _forms.put(key, form)
-    if not form.pretty and form.media is Media.JSON and not stream and _wants_lines(request):
+    if not form.pretty and form.media is Media.JSON and not stream and request.wants_indentation:
         return msgspec.structs.replace(form, pretty=True)
     return form
 
@@ -97,7 +94,7 @@ def negotiate_status(request: Request) -> Form:
     form = _negotiated_status(request.header(b"accept"))
     if form is None:
         return _LINES
-    if not form.pretty and form.media is Media.JSON and _wants_lines(request):
+    if not form.pretty and form.media is Media.JSON and request.wants_indentation:
         return _LINES
     return form
 
@@ -121,11 +118,6 @@ def _has_route(accept: str) -> bool:
 def accepts_gzip(request: Request) -> bool:
     """Report whether the response may be compressed."""
     return any(token.strip() == "gzip" for token in request.header(b"accept-encoding").split(","))
-
-
-def is_true(text: str) -> bool:
-    """Parse a boolean as Go's ``strconv.ParseBool``; invalid text is false."""
-    return text in _TRUE
 
 
 def _negotiated(accept: str, *, stream: bool, is_custom: bool, has_table: bool) -> Form | None:
@@ -212,10 +204,3 @@ def _quality(text: str) -> float:
         return float(text) if text else 1.0
     except ValueError:
         return 0.0
-
-
-def _wants_lines(request: Request) -> bool:
-    """Report whether the response is indented: by ``pretty``, which defaults to true for browsers and curl."""
-    if request.raw_query and request.raw_query.find(b"pretty") >= 0 and (pretty := request.param("pretty")):
-        return is_true(pretty)
-    return request.header(b"user-agent").startswith(_PEOPLE)

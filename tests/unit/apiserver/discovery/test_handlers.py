@@ -12,9 +12,9 @@ from steersman.schema.resources import Resource, table
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
-def request(path: str, **headers: str) -> Request:
+def request(path: str, *, query: str = "", **headers: str) -> Request:
     raw = [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()]
-    scope = {"method": "GET", "path": path, "query_string": b"", "headers": raw}
+    scope = {"method": "GET", "path": path, "query_string": query.encode(), "headers": raw}
     return Request(scope, receive=lambda: None)
 
 
@@ -80,3 +80,28 @@ def test_negotiate_prefers_highest_quality():
     assert negotiate(f"{protobuf},application/json").content_type == protobuf.encode()
     assert negotiate(f"{protobuf};q=0.5,application/json").content_type == b"application/json"
     assert negotiate(f"{protobuf};q=x,*/*").content_type == b"application/json"
+
+
+@pytest.mark.parametrize(
+    ("options", "is_indented"),
+    [
+        ({}, False),
+        ({"query": "pretty=true"}, True),
+        ({"user_agent": "curl/8.5"}, True),
+        ({"user_agent": "curl/8.5", "query": "pretty=false"}, False),
+        ({"accept": "application/json;pretty=1"}, True),
+        ({"accept": AGGREGATED, "query": "pretty=true"}, True),
+        ({"accept": f"{AGGREGATED};pretty=1"}, True),
+    ],
+)
+async def test_documents_are_indented_for_people(handlers, options, is_indented):
+    for handler, path in ((handlers.core, "/api"), (handlers.groups, "/apis"), (handlers.below, "/apis/apps/v1")):
+        body = (await handler(request(path, **options))).body
+        plain = (await handler(request(path, **options | {"query": "pretty=0"}))).body
+        assert msgspec.json.decode(body) == msgspec.json.decode(plain)
+        assert body.startswith(b'{\n  "kind": ') is is_indented
+
+
+async def test_indented_documents_are_cached_apart(handlers):
+    bodies = [(await handlers.groups(request("/apis", query=query))).body for query in ("", "pretty=1", "")]
+    assert bodies[0] == bodies[2] != bodies[1]
