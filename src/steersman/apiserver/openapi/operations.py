@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -56,7 +57,11 @@ _CONNECT_OPTIONS_KIND = {
 #: (kubectl: ``gvkSupportsPatchOpenAPIV3`` and ``GetConsumes``). Upstream: ``registerResourceHandlers`` for built-in kinds,
 #: apiextensions' ``buildRoute`` for custom ones.
 ANY_TYPE = ("*/*",)
+JSON_TYPE = ("application/json",)
 CUSTOM_TYPES = ("application/json", "application/yaml")
+#: Media types of responses about built-in kinds, and of their watches.
+ALL_TYPES = (*CUSTOM_TYPES, "application/vnd.kubernetes.protobuf")
+STREAM_TYPES = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 PATCH_TYPES = (
     "application/json-patch+json",
     "application/merge-patch+json",
@@ -86,7 +91,8 @@ class Operation(msgspec.Struct, frozen=True):
     #: Definition of the response; ``string`` for plain text.
     answer: str = ""
     codes: tuple[int, ...] = (200, 401)
-    stream: bool = False
+    #: Media types of the response.
+    produces: tuple[str, ...] = ALL_TYPES
 
 
 def prefix_of(group: str, version: str) -> str:
@@ -129,6 +135,7 @@ class _Names:
             "gvk": self.gvk,
             "tag": self.tag,
             "consumes": CUSTOM_TYPES if self.is_custom else ANY_TYPE,
+            "produces": CUSTOM_TYPES if self.is_custom else ALL_TYPES,
         } | more
         return Operation(method, path, operation_id, action=action, **fields)  # type: ignore[arg-type]
 
@@ -144,7 +151,8 @@ class _Names:
     def _collection(self, verbs: set[str]) -> Iterator[Operation]:
         kind = self.scope + self.resource.kind
         answer = self.definition.removesuffix(self.resource.kind) + self.resource.list_kind if self.definition else ""
-        lists = {"query": LIST_PARAMETERS, "answer": answer, "stream": not self.is_custom}
+        produces = CUSTOM_TYPES if self.is_custom else ALL_TYPES + STREAM_TYPES
+        lists = {"query": LIST_PARAMETERS, "answer": answer, "produces": produces}
         if "list" in verbs:
             if self.resource.namespaced:
                 everywhere = f"list{self.prefix}{self.resource.kind}ForAllNamespaces"
@@ -203,8 +211,9 @@ class _Names:
             gvk = self.gvk  # also of ``scale``, so that a client does not take its patch types for those of every Scale
         if subresource.name == "log":
             yield self._operation(
-                "GET", path, f"read{self.prefix}{kind}", "get", query=LOG_PARAMETERS, answer="string", gvk=self.gvk
-            )
+                "GET", path, f"read{self.prefix}{kind}", "get", query=LOG_PARAMETERS, answer="string", gvk=self.gvk,
+                produces=("text/plain", *ALL_TYPES),
+            )  # fmt: skip
             return
         if "create" in subresource.verbs:
             yield self._operation(
@@ -227,13 +236,13 @@ class _Names:
                 verb = method.capitalize()
                 yield self._operation(
                     method, url_path, f"connect{self.prefix}{verb}{kind}{suffix}", "connect",
-                    query=_CONNECT_PARAMETERS[name], answer="string", gvk=gvk,
+                    query=_CONNECT_PARAMETERS[name], answer="string", gvk=gvk, produces=ANY_TYPE,
                 )  # fmt: skip
 
     def _watches(self) -> Iterator[Operation]:
         watch = self.root + "/watch"
         kind = self.scope + self.resource.kind
-        more = {"query": LIST_PARAMETERS, "answer": WATCH_EVENT, "stream": True}
+        more = {"query": LIST_PARAMETERS, "answer": WATCH_EVENT, "produces": ALL_TYPES + STREAM_TYPES}
         collection = self.collection.replace(self.root, watch, 1)
         if self.resource.namespaced:
             everywhere = f"watch{self.prefix}{self.resource.kind}ListForAllNamespaces"
@@ -262,14 +271,17 @@ def discovery_operations(group_versions: Iterable[tuple[str, str]]) -> Iterator[
     """Yield the operations on non-resource paths."""
 
     def one(path: str, operation_id: str, tag: str, answer: str) -> Operation:
-        return Operation("GET", path, operation_id, "read discovery", "", tag, answer=answer)
+        return Operation("GET", path, operation_id, "read discovery", "", tag, answer=answer, consumes=ALL_TYPES)
 
     yield one("/api/", "getCoreAPIVersions", "core", API_VERSIONS)
     yield one("/apis/", "getAPIVersions", "apis", API_GROUP_LIST)
-    yield one("/version/", "getCodeVersion", "version", "io.k8s.apimachinery.pkg.version.Info")
-    issuer = ("/.well-known/openid-configuration/", "getServiceAccountIssuerOpenIDConfiguration")
-    yield one(*issuer, "WellKnown", "string")
-    yield one("/openid/v1/jwks/", "getServiceAccountIssuerOpenIDKeyset", "openid", "string")
+    code_version = one("/version/", "getCodeVersion", "version", "io.k8s.apimachinery.pkg.version.Info")
+    yield replace(code_version, consumes=JSON_TYPE, produces=JSON_TYPE)
+    name = "getServiceAccountIssuerOpenIDConfiguration"
+    issuer = one("/.well-known/openid-configuration/", name, "WellKnown", "string")
+    yield replace(issuer, consumes=(), produces=JSON_TYPE)
+    keys = one("/openid/v1/jwks/", "getServiceAccountIssuerOpenIDKeyset", "openid", "string")
+    yield replace(keys, consumes=(), produces=("application/jwk-set+json",))
     seen: set[str] = set()
     for group, version in group_versions:
         prefix = prefix_of(group, version)

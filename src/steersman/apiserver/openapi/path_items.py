@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from steersman.apiserver.openapi.operations import Operation
 
 
-_ANSWERS = ["application/json", "application/yaml"]
-_STREAMS = ["application/json;stream=watch"]
 _REASONS = {200: "OK", 201: "Created", 202: "Accepted", 401: "Unauthorized"}
 _PATH_PARAMETER = re.compile(r"\{(\w+)\}")
 
@@ -67,8 +65,10 @@ def _schema(name: str, prefix: str) -> Tree:
 
 def _swagger_operation(operation: Operation, query: list[str]) -> Tree:
     tree = _common(operation, query, v3=False)
-    tree["consumes"] = list(operation.consumes)
-    tree["produces"] = _ANSWERS + (_STREAMS if operation.stream else [])
+    if operation.consumes:
+        tree["consumes"] = list(operation.consumes)
+    tree["produces"] = list(operation.produces)
+    tree["schemes"] = ["https"]
     if operation.body:
         body: Tree = {"name": "body", "in": "body", "schema": _schema(operation.body, "#/definitions/")}
         if operation.method in ("POST", "PUT", "PATCH"):
@@ -89,9 +89,8 @@ def _openapi3_operation(operation: Operation, query: list[str]) -> Tree:
         if operation.method in ("POST", "PUT", "PATCH"):
             tree["requestBody"]["required"] = True
     tree["responses"] = {str(code): {"description": _REASONS[code]} for code in operation.codes}
-    types = _ANSWERS + (_STREAMS if operation.stream else [])
     for code in operation.codes:
         if code < 300 and operation.answer:
             schema = _schema(operation.answer, "#/components/schemas/")
-            tree["responses"][str(code)]["content"] = {t: {"schema": schema} for t in types}
+            tree["responses"][str(code)]["content"] = {t: {"schema": schema} for t in operation.produces}
     return tree

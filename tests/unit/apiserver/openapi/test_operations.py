@@ -120,7 +120,22 @@ def test_writes_of_custom_kinds_consume_json_and_yaml():
 
 def test_custom_kinds_publish_no_watch_paths_and_no_streams():
     result = list(resource_operations(GADGETS, no_definition))
-    assert not [o.path for o in result if "/watch/" in o.path or o.stream]
+    assert not [o.path for o in result if "/watch/" in o.path]
+    assert {o.produces for o in result} == {("application/json", "application/yaml")}
+
+
+def test_responses_of_built_in_kinds_have_upstreams_media_types():
+    protobuf = "application/vnd.kubernetes.protobuf"
+    all_types = ("application/json", "application/yaml", protobuf)
+    pods = operations("", "v1", "pods")
+    assert pods["readCoreV1NamespacedPod"].produces == all_types
+    streams = ("application/json;stream=watch", f"{protobuf};stream=watch")
+    for name in ("listCoreV1NamespacedPod", "watchCoreV1NamespacedPod"):
+        assert pods[name].produces == (*all_types, *streams)
+    assert pods["readCoreV1NamespacedPodLog"].produces == ("text/plain", *all_types)
+    assert pods["connectCoreV1GetNamespacedPodExec"].produces == ("*/*",)
+    keys = {o.path: o for o in discovery_operations([])}["/openid/v1/jwks/"]
+    assert (keys.consumes, keys.produces) == ((), ("application/jwk-set+json",))
 
 
 def test_custom_kinds_publish_upstreams_parameters_bodies_and_codes():

@@ -28,7 +28,7 @@ LIST = Operation(
     ("", "v1", "Thing"),
     ("limit",),
     answer="x.ThingList",
-    stream=True,
+    produces=("application/json", "application/json;stream=watch"),
 )
 
 
@@ -61,7 +61,16 @@ def test_version_3_has_bodies_and_responses_by_media_type():
 
 
 def test_lists_have_stream_media_types():
-    assert "application/json;stream=watch" in decoded(LIST)["/things"]["get"]["produces"]
+    assert decoded(LIST)["/things"]["get"]["produces"] == ["application/json", "application/json;stream=watch"]
+    content = decoded(LIST, v3=True)["/things"]["get"]["responses"]["200"]["content"]
+    assert list(content) == ["application/json", "application/json;stream=watch"]
+
+
+def test_version_2_names_the_scheme_and_leaves_out_absent_bodies():
+    discovery = Operation("GET", "/keys/", "readKeys", "read", "", "t", consumes=(), answer="string")
+    get = decoded(discovery)["/keys/"]["get"]
+    assert get["schemes"] == ["https"]
+    assert "consumes" not in get
 
 
 def test_operations_have_action_and_kind():
