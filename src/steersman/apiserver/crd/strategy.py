@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, jsonpath, names
-from steersman.apimachinery.errors import invalid, method_not_supported
+from steersman.apimachinery.errors import forbidden, invalid
 from steersman.apimachinery.field import ErrorType
 from steersman.apimachinery.gotext import general_float_text, quote, to_json
 from steersman.apimachinery.trees import Tree, copy_tree
@@ -81,9 +81,8 @@ class CustomResourceStrategy(Strategy):
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         if self._life.is_terminating:
-            error = method_not_supported(self.group_resource, "create")
-            error.status["message"] = "create not allowed while custom resource definition is terminating"
-            raise error
+            detail = "create not allowed while custom resource definition is terminating"
+            raise forbidden(self.group_resource, obj["metadata"].get("name") or "", detail)
         if self._version.has_status:
             obj.pop("status", None)
 

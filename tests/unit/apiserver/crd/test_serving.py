@@ -214,11 +214,15 @@ async def test_object_with_a_finalizer_keeps_its_definition(server):
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
     assert (ends[0]["status"], ends[0]["reason"]) == ("True", "InstanceDeletionInProgress")
     body["metadata"]["name"] = "b"
-    refused = await server.request("POST", SHIRTS, body=msgspec.json.encode(body))
-    assert (refused.code, refused.json()["message"]) == (
-        405,
-        "create not allowed while custom resource definition is terminating",
-    )
+    applied = {"content-type": "application/apply-patch+yaml"}
+    for refused in (
+        await server.request("POST", SHIRTS, body=msgspec.json.encode(body)),
+        await server.request("PATCH", f"{SHIRTS}/b?fieldManager=m", body=msgspec.json.encode(body), headers=applied),
+    ):
+        assert (refused.code, refused.json()["message"]) == (
+            403,
+            'shirts.example.com "b" is forbidden: create not allowed while custom resource definition is terminating',
+        )
     resources = (await server.request("GET", "/apis/example.com/v1")).json()["resources"]
     assert resources[0]["verbs"] == ["delete", "deletecollection", "get", "list", "watch"]
     answer = await server.request("GET", path)
