@@ -144,6 +144,10 @@ class CustomResources:
         self._synced_revisions: dict[str, int] = {}
         #: Revision and earliest time of the next try, by the name of a definition whose sync failed.
         self._retries: dict[str, tuple[int, float]] = {}
+        #: Definitions whose names are not all accepted.
+        self._conflicting: Final[set[str]] = set()
+        #: Definitions whose accepted names have changed in the store, and maybe not in the cache yet.
+        self._renamed: Final[set[str]] = set()
         self._names: Final = GroupNames()
         self._definitions.cache.follow(self._names)
         #: Groups with a running sync.
@@ -217,6 +221,9 @@ class CustomResources:
         if entry is None:
             self._stop_serving(name)
             self._synced_revisions.pop(name, None)
+            self._conflicting.discard(name)
+            self._renamed.discard(name)
+            self._reconsider_conflicts(name)
             return
         try:
             is_settled = await self._look(name, entry)
@@ -234,18 +241,37 @@ class CustomResources:
 
     async def _look(self, name: str, entry: Entry) -> bool:
         definition = outline_of(entry.raw)
+        if name in self._renamed:
+            self._renamed.discard(name)
+            self._reconsider_conflicts(name)
         now = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         if definition["metadata"].get("deletionTimestamp"):
             return await self._empty(name, self._definitions.cache.layout.tree(entry), entry, now=now)
         status = naming.plan_status(definition, self._names.others(name), now=now)
         if status is not None:
+            if (definition.get("status") or {}).get("acceptedNames") != status["acceptedNames"]:
+                self._renamed.add(name)
             definition["status"] = status
             await self._writer.put_status({**self._definitions.cache.layout.tree(entry), "status": status})
+        if condition_is(definition, "NamesAccepted", "False"):
+            self._conflicting.add(name)
+        else:
+            self._conflicting.discard(name)
         if is_established(definition):
             self._serve(name, definition, entry)
         else:
             self._stop_serving(name)
         return True
+
+    def _reconsider_conflicts(self, name: str) -> None:
+        """Make the conflicting definitions of a definition's group due, as it may have released names.
+
+        Upstream: ``requeueAllOtherGroupCRDs``.
+        """
+        group = name.partition(".")[2]
+        for other in self._conflicting:
+            if other != name and other.partition(".")[2] == group:
+                self._synced_revisions.pop(other, None)
 
     async def _empty(self, name: str, definition: Tree, entry: Entry, *, now: str) -> bool:
         """Delete the objects of a terminating definition, then remove its finalizer. Each step is written to the status

@@ -162,6 +162,48 @@ async def test_scale_update_of_a_custom_object_requires_replicas_but_no_resource
     assert answer.json()["details"]["causes"][0]["field"] == ".spec.size"
 
 
+def named(plural: str, **names: object) -> bytes:
+    """Return a definition with these names."""
+    tree = msgspec.json.decode(definition())
+    tree["metadata"]["name"] = f"{plural}.example.com"
+    tree["spec"]["names"] = {"plural": plural, **names}
+    return msgspec.json.encode(tree)
+
+
+async def names_condition(server: InProcessAPIServer, plural: str, reason: str) -> None:
+    """Wait until the condition NamesAccepted of a definition has that reason."""
+    path = f"{DEFINITIONS}/{plural}.example.com"
+    async with asyncio.timeout(HANG_SECONDS):
+        while True:
+            status = (await server.request("GET", path)).json()["status"]
+            if any(c["type"] == "NamesAccepted" and c["reason"] == reason for c in status.get("conditions") or ()):
+                return
+            await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
+
+
+async def test_names_of_a_deleted_definition_are_free_for_others_of_its_group(server):
+    await server.request("POST", DEFINITIONS, body=named("blouses", kind="Shirt"))
+    await names_condition(server, "blouses", "ListKindConflict")
+    await server.request("DELETE", f"{DEFINITIONS}/shirts.example.com")
+    await names_condition(server, "blouses", "NoConflicts")
+    await until(server, SHIRTS.replace("shirts", "blouses"), 200)
+
+
+async def test_names_that_a_definition_gives_up_are_free_for_others_of_its_group(server):
+    headers = {"content-type": "application/merge-patch+json"}
+    path = f"{DEFINITIONS}/shirts.example.com"
+    for short_name in ("sh", "shi"):
+        body = msgspec.json.encode({"spec": {"names": {"shortNames": [short_name]}}})
+        await server.request("PATCH", path, body=body, headers=headers)
+        if short_name == "sh":
+            async with asyncio.timeout(HANG_SECONDS):
+                while "shortNames" not in (await server.request("GET", path)).json()["status"]["acceptedNames"]:  # noqa: ASYNC110
+                    await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
+            await server.request("POST", DEFINITIONS, body=named("shoes", kind="Shoe", shortNames=["sh"]))
+            await names_condition(server, "shoes", "ShortNamesConflict")
+    await names_condition(server, "shoes", "NoConflicts")
+
+
 async def test_changed_short_names_keep_watches_of_objects(server):
     await server.request("POST", SHIRTS, body=shirt(spec={"size": 3}))
     assert (await server.request("GET", f"{SHIRTS}/a")).json()["spec"] == {"size": 3}
