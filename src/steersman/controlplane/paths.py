@@ -102,8 +102,8 @@ def add_discovery(
     routes.add("/api/", discovery.core, listed=False)
     routes.add("/apis", discovery.groups, methods=ANY_METHOD)
     routes.add("/apis/", discovery.groups, methods=ANY_METHOD)
-    routes.add_prefix("/api/", discovery.below)
-    routes.add_prefix("/apis/", discovery.below)
+    routes.add_prefix("/api/", discovery.below, methods=ANY_METHOD)
+    routes.add_prefix("/apis/", discovery.below, methods=ANY_METHOD)
     routes.add_paths(discovery.paths)
 
     handlers: list[OpenAPIHandlers] = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from steersman.apimachinery.codec import prettify
-from steersman.apimachinery.errors import not_acceptable, path_not_found
+from steersman.apimachinery.errors import method_not_allowed, not_acceptable, path_not_found
 from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.apiserver.discovery import documents
 from steersman.apiserver.http import Response, page_not_found
@@ -97,7 +97,10 @@ class DiscoveryHandlers:
         return self._serve(request, "/apis", self._groups, aggregates=True)
 
     async def below(self, request: Request) -> Response:
-        """Serve ``/api/v1``, ``/apis/<group>`` and ``/apis/<group>/<version>``, with or without a trailing slash."""
+        """Serve ``/api/v1``, ``/apis/<group>`` and ``/apis/<group>/<version>``, with or without a trailing slash.
+
+        As upstream's plain handlers, groups and versions of custom resources answer every method.
+        """
         match request.path.strip("/").split("/"):
             case ["api", version]:
                 return self._group_version(request, "", version)
@@ -121,6 +124,8 @@ class DiscoveryHandlers:
             if self._catalog.is_built_in(group):  # whose versions are served below one root
                 raise path_not_found()
             return page_not_found()
+        if request.method != "GET" and self._catalog.is_built_in(group):
+            raise method_not_allowed()
         return self._serve(request, f"/{version.api_version}", lambda _: documents.resource_list(version))
 
     def _core(self, form: Form) -> dict[str, Any]:

@@ -8,7 +8,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.errors import bad_request, method_not_allowed, not_found, path_not_found
+from steersman.apimachinery.errors import (
+    bad_request,
+    method_not_allowed,
+    method_not_supported,
+    not_found,
+    path_not_found,
+)
 from steersman.apiserver.endpoints.create import create
 from steersman.apiserver.endpoints.delete import delete
 from steersman.apiserver.endpoints.deletecollection import delete_collection
@@ -48,10 +54,20 @@ _ON_OBJECTS: Final = frozenset({"get", "update", "patch", "delete"})
 class _Routes:
     """Endpoints of one resource or subresource."""
 
-    __slots__ = ("endpoints", "is_custom", "is_subresource", "namespaced", "notes", "takes_path", "warning")
+    __slots__ = (
+        "endpoints",
+        "group_resource",
+        "is_custom",
+        "is_subresource",
+        "namespaced",
+        "notes",
+        "takes_path",
+        "warning",
+    )
 
     def __init__(self, resource: Resource, subresource: str, endpoints: Mapping[str, Endpoint]) -> None:
         self.endpoints: Final = endpoints
+        self.group_resource: Final = resource.group_resource
         self.is_custom: Final = not resource.definition
         self.namespaced: Final = resource.namespaced
         self.is_subresource: Final = bool(subresource)
@@ -70,6 +86,8 @@ class _Routes:
 
     def endpoint(self, info: RequestInfo, method: str) -> Endpoint:
         """Return the endpoint of a request. Raises 404, 405, 400."""
+        if self.is_custom:
+            return self._custom_endpoint(info, method)
         allowed = self._allowed(info)
         endpoint = self.endpoints.get(info.verb) if info.verb in allowed else None
         fits = method != "HEAD" or self.takes_path
@@ -78,6 +96,18 @@ class _Routes:
         if self.endpoints.keys().isdisjoint(allowed) or info.verb == "proxy":
             raise path_not_found()
         raise method_not_allowed()
+
+    def _custom_endpoint(self, info: RequestInfo, method: str) -> Endpoint:
+        """Return the endpoint of a request for custom objects. Raises 405, 400.
+
+        The verb alone decides: a HEAD is a read, and a POST may name an object. Upstream: ``crdHandler``.
+        """
+        endpoint = self.endpoints.get(info.verb)
+        if endpoint is None or (info.verb == "watch" and method != "GET"):
+            raise method_not_supported(self.group_resource, info.verb)
+        if not info.name and info.verb in ("update", "patch"):
+            raise bad_request("name must be provided")
+        return endpoint
 
     def _allowed(self, info: RequestInfo) -> AbstractSet[str]:
         """Return the verbs that a path of this form may have."""
@@ -134,12 +164,14 @@ class Router:
             routes = self._routes[key] = _Routes(resource, info.subresource, endpoints)
         if routes.is_custom and not routes.is_in_scope(info):
             return _page_not_found()
-        endpoint = routes.endpoint(info, request.method)
+        endpoint = None if routes.is_custom else routes.endpoint(info, request.method)
         if routes.warning:
             request.warnings.add(routes.warning)
             if request.annotations is not None:
                 for note, text in routes.notes.items():
                     request.annotations.add(note, text)
+        if endpoint is None:  # of custom objects: the warning precedes the errors of the route
+            endpoint = routes.endpoint(info, request.method)
         return endpoint(request)
 
     def _forget(self, group: str, version: str, resource: str) -> None:

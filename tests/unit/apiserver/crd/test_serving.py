@@ -90,6 +90,33 @@ async def test_lists_have_the_declared_kind():
         assert (await server.request("DELETE", SHIRTS)).json()["kind"] == "Wardrobe"
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "code", "message"),
+    [
+        ("PUT", SHIRTS, 400, "name must be provided"),
+        ("PATCH", SHIRTS, 400, "name must be provided"),
+        ("OPTIONS", f"{SHIRTS}/a", 405, ' is not supported on resources of kind "shirts.example.com"'),
+        ("POST", f"{SHIRTS}/a/status", 405, 'create is not supported on resources of kind "shirts.example.com"'),
+        ("DELETE", f"{SHIRTS}/a/status", 405, 'delete is not supported on resources of kind "shirts.example.com"'),
+        ("PATCH", "/apis/example.com/v1/shirts", 404, None),
+        ("HEAD", SHIRTS, 200, None),
+        ("GET", f"{SHIRTS}/a/status/more", 200, None),
+    ],
+)
+async def test_requests_for_objects_are_dispatched_by_verb(method, path, code, message):
+    subresources = {"status": {}}
+    async with InProcessAPIServer() as server:
+        assert (await server.request("POST", DEFINITIONS, body=definition(subresources=subresources))).code == 201
+        await until(server, SHIRTS, 200)
+        created = await server.request("POST", f"{SHIRTS}/other", body=shirt())
+        assert (created.code, created.json()["metadata"]["name"]) == (201, "a")
+        headers = {"content-type": "application/merge-patch+json"} if method == "PATCH" else {}
+        answer = await server.request(method, path, body=b"{}" if headers else b"", headers=headers)
+        assert answer.code == code
+        if message is not None:
+            assert answer.json()["message"] == message
+
+
 async def test_new_default_applies_to_existing_objects(server):
     await server.request("POST", SHIRTS, body=shirt())
     schema = {"type": "object", "properties": {"color": {"type": "string", "default": "grey"}}}

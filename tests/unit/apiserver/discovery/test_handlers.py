@@ -12,9 +12,9 @@ from steersman.schema.resources import Resource, table
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
-def request(path: str, *, query: str = "", **headers: str) -> Request:
+def request(path: str, *, query: str = "", method: str = "GET", **headers: str) -> Request:
     raw = [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()]
-    scope = {"method": "GET", "path": path, "query_string": query.encode(), "headers": raw}
+    scope = {"method": method, "path": path, "query_string": query.encode(), "headers": raw}
     return Request(scope, receive=lambda: None)
 
 
@@ -105,3 +105,17 @@ async def test_documents_are_indented_for_people(handlers, options, is_indented)
 async def test_indented_documents_are_cached_apart(handlers):
     bodies = [(await handlers.groups(request("/apis", query=query))).body for query in ("", "pretty=1", "")]
     assert bodies[0] == bodies[2] != bodies[1]
+
+
+@pytest.mark.parametrize("method", ["HEAD", "POST", "DELETE"])
+async def test_groups_and_custom_versions_answer_every_method(method):
+    catalog = Catalog(table())
+    catalog.add(Resource("example.com", "v1", "gadgets", "Gadget", "gadget", namespaced=True, verbs=("get",)))
+    handlers = DiscoveryHandlers(catalog, server_address=lambda: "")
+    for path in ("/apis/apps", "/apis/example.com", "/apis/example.com/v1"):
+        assert (await handlers.below(request(path, method=method))).code == 200
+    assert (await handlers.below(request("/apis/nothing", method=method))).code == 404
+    for path, code in (("/apis/apps/v1", 405), ("/api/v1", 405), ("/apis/apps/v9", 404)):
+        with pytest.raises(StatusError) as caught:
+            await handlers.below(request(path, method=method))
+        assert caught.value.code == code
