@@ -20,6 +20,8 @@ def _request(content_type: str | None) -> Request:
         ("application/json", JSON),
         ("application/json;charset=utf-8", JSON),
         ("Application/JSON ; x=y", JSON),
+        ("application/json;", JSON),
+        ('application/json; a=b ;c = "d;\\"" ; ', JSON),
         ("application/yaml", YAML),
         ("application/vnd.kubernetes.protobuf", PROTOBUF),
     ],
@@ -28,7 +30,19 @@ def test_accepted_media_types_of_bodies(content_type, media_type):
     assert body_media_type(_request(content_type)) == media_type
 
 
-@pytest.mark.parametrize("content_type", ["text/plain", "application/cbor", "application/x-www-form-urlencoded"])
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "text/plain",
+        "application/cbor",
+        "application/x-www-form-urlencoded",
+        "application/json; charset",
+        "application/json; charset=",
+        "application/json; a=b; A=c",
+        'application/json; a="b',
+        "application/json;; a=b",
+    ],
+)
 def test_other_media_types_are_rejected_with_the_supported_ones(content_type):
     with pytest.raises(StatusError) as caught:
         body_media_type(_request(content_type))
