@@ -117,8 +117,7 @@ def _aggregated_version(version: GroupVersion) -> Tree:
 def _aggregated_resource(resource: Resource) -> Tree:
     row: Tree = {
         "resource": resource.name,
-        # upstream leaves group and version empty where they are the document's own
-        "responseKind": {"group": "", "version": "", "kind": resource.kind},
+        "responseKind": _own_kind(resource),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
         "verbs": list(resource.verbs),
@@ -139,10 +138,17 @@ def _aggregated_resource(resource: Resource) -> Tree:
     return row
 
 
-def _subresource_kind(resource: Resource, subresource: Subresource) -> Tree:
-    own = not subresource.version or (subresource.group, subresource.version) == (resource.group, resource.version)
+def _own_kind(resource: Resource) -> Tree:
+    """Return the kind of a resource's objects. As upstream, only custom ones have group and version."""
+    is_custom = not resource.definition
     return {
-        "group": "" if own else subresource.group,
-        "version": "" if own else subresource.version,
-        "kind": subresource.kind,
+        "group": resource.group if is_custom else "",
+        "version": resource.version if is_custom else "",
+        "kind": resource.kind,
     }
+
+
+def _subresource_kind(resource: Resource, subresource: Subresource) -> Tree:
+    if not subresource.version or (subresource.group, subresource.version) == (resource.group, resource.version):
+        return {**_own_kind(resource), "kind": subresource.kind}
+    return {"group": subresource.group, "version": subresource.version, "kind": subresource.kind}

@@ -2,7 +2,7 @@
 
 from steersman.apiserver.discovery import documents
 from steersman.apiserver.discovery.catalog import Catalog
-from steersman.schema.resources import table
+from steersman.schema.resources import Resource, Subresource, table
 
 
 def rows_of(api_version: str) -> dict[str, dict]:
@@ -41,3 +41,21 @@ def test_aggregated_subresource_omits_own_group():
     deployments = next(r for r in apps["versions"][0]["resources"] if r["resource"] == "deployments")
     assert deployments["responseKind"] == {"group": "", "version": "", "kind": "Deployment"}
     assert {s["subresource"] for s in deployments["subresources"]} == {"scale", "status"}
+
+
+def test_aggregated_kinds_of_custom_resources_have_group_and_version():
+    catalog = Catalog(table())
+    verbs = ("get",)
+    subresources = (
+        Subresource("status", "Gadget", verbs, "example.com", "v1"),
+        Subresource("scale", "Scale", verbs, "autoscaling", "v1"),
+    )
+    names = ("example.com", "v1", "gadgets", "Gadget", "gadget")
+    catalog.add(Resource(*names, namespaced=True, verbs=verbs, subresources=subresources))
+    (gadgets,) = documents.aggregated(catalog.groups())["items"][-1]["versions"][0]["resources"]
+    own = {"group": "example.com", "version": "v1", "kind": "Gadget"}
+    assert gadgets["responseKind"] == own
+    assert [row["responseKind"] for row in gadgets["subresources"]] == [
+        own,
+        {"group": "autoscaling", "version": "v1", "kind": "Scale"},
+    ]
