@@ -14,7 +14,7 @@ from steersman.cel import times
 from steersman.cel import types as t
 from steersman.cel.field_use import FieldUse
 from steersman.cel.subtypes import MapList, SetList
-from steersman.cel.values import EvalError
+from steersman.cel.values import INT_MAX, NANOS, Duration, EvalError
 from steersman.cel.words import RESERVED, is_name
 
 if TYPE_CHECKING:
@@ -35,6 +35,18 @@ _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
 _LIST_TYPE: Final = "x-kubernetes-list-type"
 _LIST_KEYS: Final = "x-kubernetes-list-map-keys"
+_SCALA_PART: Final = re.compile(r"(\d+)\s*([A-Za-zµ]+)", re.ASCII)
+#: Short names, the start of the long names, and nanoseconds of units.
+_SCALA_UNITS: Final = (
+    (("ns",), "nano", 1),
+    (("us", "µs"), "micro", 10**3),
+    (("ms",), "milli", 10**6),
+    (("s",), "sec", NANOS),
+    (("m",), "min", 60 * NANOS),
+    (("h", "hr"), "hour", 3600 * NANOS),
+    (("d",), "day", 24 * 3600 * NANOS),
+    (("w", "wk"), "week", 7 * 24 * 3600 * NANOS),
+)
 _METADATA: Final[Tree] = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "generateName": {"type": "string"}},
@@ -157,10 +169,20 @@ def _bytes(value: Any) -> Any:
 
 
 def _duration(value: Any) -> Any:
-    try:
-        return times.parse_duration(value) if isinstance(value, str) else value
-    except EvalError:
+    """Convert a duration of Go, or of Scala (``2 days 3 hours``). Upstream: ``strfmt.ParseDuration``."""
+    if not isinstance(value, str):
         return value
+    try:
+        return times.parse_duration(value)
+    except EvalError:
+        parts = [(int(count[:20]), _unit_nanos(unit.lower())) for count, unit in _SCALA_PART.findall(value)]
+        total = sum(count * nanos for count, nanos in parts)
+        return Duration(total) if any(nanos for _, nanos in parts) and total <= INT_MAX else value
+
+
+def _unit_nanos(unit: str) -> int:
+    """Return the nanoseconds of a unit; 0 if it is unknown."""
+    return next((nanos for names, word, nanos in _SCALA_UNITS if unit in names or unit.startswith(word)), 0)
 
 
 def _date_time(value: Any) -> Any:

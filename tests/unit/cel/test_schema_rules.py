@@ -112,3 +112,17 @@ def test_rule_cost_grows_with_schema_bounds():
     assert rule("self.spec.name == 'a'").max_cost < 10
     assert rule("self.spec.tags.all(t, t.startsWith('a'))").max_cost > 10_000_000 // 3
     assert rule("self.spec.tags.all(t, self.spec.tags.all(u, t != u))").max_cost > 10**12
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90s", 90), ("1 day", 86400), ("2 weeks 3hr", 1220400), ("5 Minutes", 300), ("1d", 86400)],
+)
+def test_durations_are_those_of_go_and_scala(text, seconds):
+    convert = converter({"type": "string", "format": "duration"})
+    assert convert(text).nanos == seconds * 10**9
+
+
+@pytest.mark.parametrize("text", ["", "5", "5 fortnights", "999999999999999999999 days"])
+def test_other_durations_stay_texts(text):
+    assert converter({"type": "string", "format": "duration"})(text) == text
