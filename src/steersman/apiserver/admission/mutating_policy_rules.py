@@ -16,6 +16,7 @@ from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Struct
 from steersman.apiserver.admission.validating_policy_input import CostBudget
 from steersman.apiserver.admission.validating_policy_rules import BUDGET, EvaluationError, Expressions, evaluate
 from steersman.cel import admission
+from steersman.cel.subtypes import ObjectValue
 from steersman.cel.trees import object_type_error, to_tree
 from steersman.cel.values import EvalError
 
@@ -105,5 +106,13 @@ def _apply_patch(obj: Tree, value: Any, _: Struct) -> Tree:
 
 
 def _operation(item: Tree) -> Tree:
-    """Convert one operation to JSON."""
-    return {name: to_tree(item[name]) for name in _PATCH_MEMBERS if name in item and (name != "from" or item[name])}
+    """Convert one operation to JSON. Raises EvaluationError for a value without a JSON form."""
+    operation = {name: item[name] for name in _PATCH_MEMBERS if name in item and (name != "from" or item[name])}
+    value = operation.get("value")
+    if isinstance(value, ObjectValue) and (fault := object_type_error(value, (value.type_name,))):
+        raise EvaluationError(f"type mismatch: {fault}")
+    try:
+        return {name: to_tree(member) for name, member in operation.items()}
+    except EvalError as error:
+        detail = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
+        raise EvaluationError(f"{detail}: {error}") from None

@@ -50,3 +50,22 @@ def test_invalid_mutation_raises(expression, message):
     with pytest.raises(EvaluationError) as raised:
         mutate_object(expression)
     assert str(raised.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            "quantity('1')",
+            "JSONPath valueExpression evaluated to a type that could not marshal to JSON: unsupported type conversion",
+        ),
+        (
+            "Object.spec{template: Object.wrong{}}",
+            'type mismatch: unexpected type name "Object.wrong", expected "Object.spec.template", which matches field name',
+        ),
+    ],
+)
+def test_invalid_value_of_json_patch_raises(value, message):
+    with pytest.raises(EvaluationError) as raised:
+        mutate_object(f"[JSONPatch{{op: 'add', path: '/spec/x', value: {value}}}]", patch_type="JSONPatch")
+    assert str(raised.value).startswith(message)
