@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.cel.ast import Call, Comprehension, Ident, Node, OptionalMap, Select
+from steersman.cel.ast import (
+    Call,
+    Comprehension,
+    Ident,
+    Literal,
+    MapNode,
+    Node,
+    ObjectNode,
+    OptionalMap,
+    Select,
+)
 from steersman.cel.source import Issue
 
 if TYPE_CHECKING:
@@ -87,7 +97,11 @@ def _optional_map(call: Call, target: Node, issues: Issues) -> Node:
 
 
 def _sort_by(call: Call, target: Node, issues: Issues) -> Node:
-    names = _names(call.args[:1], "sortBy variable name must be a simple identifier", issues)
+    if isinstance(target, (Literal, MapNode, ObjectNode)):
+        fault = "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
+        issues.append(Issue(target.position, fault))
+        return call
+    names = _names(call.args[:1], _NOT_A_NAME, issues)
     if not names:
         return call
     keys = Comprehension(call.position, "map", target, names, step=call.args[1])

@@ -46,6 +46,11 @@ START = (
         ("has(a)", ["1:5: invalid argument to has() macro"]),
         ("l.all(1, true)", ["1:7: argument must be a simple name"]),
         ("l.map(1, true)", ["1:7: argument is not an identifier"]),
+        ("l.sortBy(1, x)", ["1:10: argument is not an identifier"]),
+        (
+            "1.sortBy(x, x)",
+            ["1:1: sortBy can only be applied to a list, identifier, comprehension, call or select expression"],
+        ),
         ("a.`b-c`", ["1:3: unsupported syntax: '`'"]),
     ],
 )
