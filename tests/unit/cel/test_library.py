@@ -212,3 +212,20 @@ def test_lists_charge_upstream_costs(expression, cost):
     result = program.evaluate({"self": [3, 1, 2]})
     assert result.error is None
     assert result.cost == cost
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        ("path(' ')", "path must not be empty"),
+        ("group('').resource('')", "resource must not be empty"),
+        ("serviceAccount('ns', 'A')", "Invalid service account name"),
+        ("serviceAccount('', 'sa')", "Invalid service account namespace"),
+    ],
+)
+def test_authorizer_rejects_incomplete_checks(check, message):
+    environment = kubernetes().extended(variables={"authorizer": AUTHORIZER})
+    result = compile_expression(f"authorizer.{check}", environment).evaluate(
+        {"authorizer": authorizer(lambda _: CheckDecision(allowed=True))}
+    )
+    assert str(result.error) == message

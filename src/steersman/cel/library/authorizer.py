@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
+from steersman.apimachinery import names
 from steersman.cel.functions import Function, member
 from steersman.cel.types import BOOL, STRING, object_type
-from steersman.cel.values import Opaque
+from steersman.cel.values import EvalError, Opaque
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -115,7 +116,25 @@ def _with_attribute(
     )
 
 
+def _with_text(
+    check_type: type[_AuthorizationCheck], part: str
+) -> Callable[[_AuthorizationCheck, str], _AuthorizationCheck]:
+    """Return a function that sets a part, which must not be empty."""
+    narrow = _with_attribute(check_type, part)
+
+    def compute(pending: _AuthorizationCheck, value: str) -> _AuthorizationCheck:
+        if not value.strip():
+            raise EvalError(f"{part} must not be empty")
+        return narrow(pending, value)
+
+    return compute
+
+
 def _service_account(pending: _AuthorizationCheck, namespace: str, name: str) -> AuthorizerValue:
+    if names.check_dns1123_subdomain(name):
+        raise EvalError("Invalid service account name")
+    if names.check_dns1123_label(namespace):
+        raise EvalError("Invalid service account namespace")
     return AuthorizerValue(pending.authorize, pending.attributes._replace(service_account=(namespace, name)))
 
 
@@ -131,11 +150,11 @@ def functions() -> Iterator[Function]:
     """Return the functions of the library."""
     account = member("authorizer_serviceaccount", (AUTHORIZER, STRING, STRING), AUTHORIZER, _service_account)
     yield Function("serviceAccount", [account])
-    path = member("authorizer_path", (AUTHORIZER, STRING), PATH_CHECK, _with_attribute(PathCheck, "path"))
+    path = member("authorizer_path", (AUTHORIZER, STRING), PATH_CHECK, _with_text(PathCheck, "path"))
     yield Function("path", [path])
     group = member("authorizer_group", (AUTHORIZER, STRING), GROUP_CHECK, _with_attribute(GroupCheck, "group"))
     yield Function("group", [group])
-    resource = _with_attribute(ResourceCheck, "resource")
+    resource = _with_text(ResourceCheck, "resource")
     yield Function("resource", [member("groupcheck_resource", (GROUP_CHECK, STRING), RESOURCE_CHECK, resource)])
     for name, field in (
         ("subresource", "subresource"),
