@@ -186,7 +186,9 @@ class Evaluator:
                 if not optional:
                     elements.append(value)
                 elif not isinstance(value, v.Optional):
-                    raise no_overload("optional list element")
+                    raise EvalError(
+                        f"cannot initialize optional list element from non-optional value {v.show_key(value)}"
+                    )
                 elif value.has_value:
                     elements.append(value.value)
             return elements
@@ -201,14 +203,17 @@ class Evaluator:
             items_by_key: dict[Any, Any] = {}
             for key_of, value_of, optional in entries:
                 key, value = key_of(state), value_of(state)
-                if not isinstance(key, (str, int)):
+                if isinstance(key, (list, dict)):
                     raise EvalError(f"unsupported key type: {v.type_name(key)}")
-                if key in items_by_key:
-                    raise EvalError(f"Failed with repeated key: {v.show_key(key)}")
                 if not optional:
                     items_by_key[key] = value
-                elif isinstance(value, v.Optional) and value.has_value:
+                elif not isinstance(value, v.Optional):
+                    entry = f"optional entry '{v.show_key(key)}'"
+                    raise EvalError(f"cannot initialize {entry} from non-optional value {v.show_key(value)}")
+                elif value.has_value:
                     items_by_key[key] = value.value
+                else:
+                    items_by_key.pop(key, None)
             return items_by_key
 
         return build

@@ -54,6 +54,7 @@ from steersman.cel.values import EvalError
         "!!true && --1 == 1 && -(1) == -1",
         "(1 > 2 ? 'a' : 'b') == 'b'",
         "self.a == {'x': 1} && self != null",
+        "{'a': 1, 'a': 2} == {'a': 2} && {'a': self, ?'a': optional.none()} == {} && {1.5: 'a'}[1.5] == 'a'",
     ],
 )
 def test_evaluator_true_expressions(expression):
@@ -112,7 +113,9 @@ def test_evaluator_true_expressions(expression):
         ("timestamp(0).getHours('Mars')", "unknown time zone Mars"),
         ("optional.none().value()", "optional.none() dereference"),
         ("n", "no such attribute(s): n"),
-        ("{'a': 1, 'a': 2}", "Failed with repeated key: a"),
+        ("{dyn([]): 1}", "unsupported key type: list"),
+        ("[?dyn(1)]", "cannot initialize optional list element from non-optional value 1"),
+        ("{?'a': dyn('b')}", "cannot initialize optional entry 'a' from non-optional value b"),
     ],
 )
 def test_evaluator_reports_errors(expression, message):
