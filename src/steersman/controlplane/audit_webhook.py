@@ -29,7 +29,7 @@ _FACTOR: Final = 1.5
 _JITTER: Final = 0.2
 _TIMEOUT_SECONDS: Final = 30.0
 #: For an answer when the server stops.
-_HURRIED_SECONDS: Final = 2.0
+_EXPEDITED_SECONDS: Final = 2.0
 
 _HEAD: Final = (
     msgspec.json.encode({"kind": "EventList", "apiVersion": API_VERSION, "metadata": {}})[:-1] + b',"items":['
@@ -51,7 +51,7 @@ class AuditWebhook:
         self._dice: Final = dice
         #: Ends a pause.
         self._wake: Final = asyncio.Event()
-        self._hurried = False
+        self._is_expedited = False
         #: Of the request under way.
         self._bound: asyncio.Timeout | None = None
 
@@ -63,7 +63,7 @@ class AuditWebhook:
             failure, passes = await self._post(body)
             if not failure:
                 return
-            if not passes or not left or self._hurried:
+            if not passes or not left or self._is_expedited:
                 raise OSError(f"audit webhook: {failure}")
             await self._pause(pause * (1 + _JITTER * self._dice.random()))
             pause *= _FACTOR
@@ -72,7 +72,7 @@ class AuditWebhook:
         """Return why the request failed (empty: success), and whether a retry may succeed."""
         request = msgspec.structs.replace(self._target, body=body)
         try:
-            async with asyncio.timeout(_HURRIED_SECONDS if self._hurried else _TIMEOUT_SECONDS) as self._bound:
+            async with asyncio.timeout(_EXPEDITED_SECONDS if self._is_expedited else _TIMEOUT_SECONDS) as self._bound:
                 answer = await self._transport.request(request)
         except TimeoutError:
             return "no answer in time", True
@@ -85,18 +85,18 @@ class AuditWebhook:
         return f"status {answer.status}", answer.status == 429 or answer.status >= 500
 
     async def _pause(self, seconds: float) -> None:
-        """Wait at most that long; ``hurry`` ends it."""
+        """Wait at most that long; ``expedite`` ends it."""
         self._wake.clear()
         timer = self._clock.timer(seconds, self._wake.set)
         await self._wake.wait()
         timer.cancel()
 
-    def hurry(self) -> None:
+    def expedite(self) -> None:
         """End pauses; from now on make one attempt with a short deadline."""
-        self._hurried = True
+        self._is_expedited = True
         self._wake.set()
         if self._bound is not None:
-            self._bound.reschedule(asyncio.get_running_loop().time() + _HURRIED_SECONDS)
+            self._bound.reschedule(asyncio.get_running_loop().time() + _EXPEDITED_SECONDS)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -124,9 +124,9 @@ async def _run_until_stopped(manager: Manager, stop: asyncio.Task[None], reasons
     is_stopping = not running.done()
     if is_stopping:
         manager.stop()
-        insisted = asyncio.create_task(reasons.insisted(), name="second reason to stop")
-        await asyncio.wait([running, insisted], return_when=asyncio.FIRST_COMPLETED)
-        insisted.cancel()
+        second_reason = asyncio.create_task(reasons.wait_for_second(), name="second reason to stop")
+        await asyncio.wait([running, second_reason], return_when=asyncio.FIRST_COMPLETED)
+        second_reason.cancel()
         if not running.done():
             running.cancel()
             await asyncio.wait([running])

@@ -39,7 +39,7 @@ class Stoppable(Protocol):
 
 
 class StopReasons:
-    """Reasons to stop; ``wait`` returns at the first, ``insisted`` at the second."""
+    """Reasons to stop; ``wait`` returns at the first, ``wait_for_second`` at the second."""
 
     def __init__(self) -> None:
         self._first = asyncio.Event()
@@ -77,7 +77,7 @@ class StopReasons:
         """Wait for the first reason."""
         await self._first.wait()
 
-    async def insisted(self) -> None:
+    async def wait_for_second(self) -> None:
         """Wait for the second reason."""
         await self._second.wait()
 
@@ -118,11 +118,11 @@ async def run_until_stopped(start: Callable[[], Awaitable[Stoppable]], *, parent
 
 
 async def _stop(running: Stoppable, reasons: StopReasons) -> None:
-    insisted = asyncio.create_task(reasons.insisted(), name="second reason to stop")
+    second_reason = asyncio.create_task(reasons.wait_for_second(), name="second reason to stop")
     stopping = asyncio.ensure_future(running.stop())
-    await asyncio.wait([stopping, insisted], return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait([stopping, second_reason], return_when=asyncio.FIRST_COMPLETED)
     if not stopping.done():
         stopping.cancel()
         await asyncio.wait([stopping])
         await running.stop(grace_seconds=0)
-    insisted.cancel()
+    second_reason.cancel()

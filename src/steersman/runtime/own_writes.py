@@ -40,11 +40,11 @@ class OwnWrites:
         write = (
             _Write(written, "") if isinstance(written, str) else _Write(resource_version_of(written), key_of(written))
         )
-        noted = self._written.setdefault(key, {})
-        recorded = noted.get(informer)
+        writes = self._written.setdefault(key, {})
+        recorded = writes.get(informer)
         order = None if recorded is None else compare_versions(write.version, recorded.version)
         if order is None or order > 0:
-            noted[informer] = write
+            writes[informer] = write
 
     async def await_seen(self, key: str) -> None:
         """Wait until the caches show the writes recorded for ``key``; at most the timeout for each informer."""

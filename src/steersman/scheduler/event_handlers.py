@@ -45,7 +45,7 @@ class EventHandlers:
     """Informers of all resources that scheduling depends on; ``wake`` is called after every relevant change."""
 
     def __init__(self, informers: InformerFactory, core: SchedulerCore, *, wake: Callable[[], None]) -> None:
-        self._brain = core
+        self._core = core
         self._wake = wake
         self._informers: list[Informer[Any]] = []
         catalog, workloads = core.catalog, core.workloads
@@ -98,17 +98,17 @@ class EventHandlers:
         self._subscribe(informer, handler)
 
     def _device_class(self, change: Change[DeviceClass]) -> None:
-        self._brain.set_device_class(name_of(change.latest), None if isinstance(change, Deleted) else change.new)
+        self._core.set_device_class(name_of(change.latest), None if isinstance(change, Deleted) else change.new)
         self._wake()
 
     def _slice(self, change: Change[ResourceSlice]) -> None:
-        self._brain.devices.put_slice(name_of(change.latest), None if isinstance(change, Deleted) else change.new)
+        self._core.devices.put_slice(name_of(change.latest), None if isinstance(change, Deleted) else change.new)
         self._on_cluster_event(ClusterEvent.DEVICES)
 
     def _claim(self, change: Change[Any]) -> None:
         """Requeue the pods that use the claim; all pods waiting for devices when the claim's allocation was released."""
         claim: Any = change.latest
-        devices = self._brain.devices
+        devices = self._core.devices
         before = devices.claims.get(key_of(claim))
         if isinstance(change, Deleted):
             devices.remove_claim(claim)
@@ -122,15 +122,15 @@ class EventHandlers:
             is_used = any(use.claim == name_of(claim) for use in pod.device_claims)
             return released or owner_of(claim) == pod.uid or (is_used and pod.namespace == namespace_of(claim))
 
-        self._brain.on_cluster_event(ClusterEvent.DEVICES, hint)
+        self._core.on_cluster_event(ClusterEvent.DEVICES, hint)
         self._wake()
 
     def _on_cluster_event(self, event: ClusterEvent) -> None:
-        self._brain.on_cluster_event(event)
+        self._core.on_cluster_event(event)
         self._wake()
 
     def _namespace(self, change: Change[Any]) -> None:
-        namespaces = self._brain.cluster.namespaces
+        namespaces = self._core.cluster.namespaces
         name = name_of(change.latest)
         if isinstance(change, Deleted):
             namespaces.pop(name, None)
@@ -141,25 +141,25 @@ class EventHandlers:
 
     def _node(self, change: Change[Any]) -> None:
         if isinstance(change, Deleted):
-            self._brain.remove_node(name_of(change.latest))
+            self._core.remove_node(name_of(change.latest))
         else:
-            self._brain.set_node(change.new)
+            self._core.set_node(change.new)
         self._wake()
 
     def _pod(self, change: Change[Pod]) -> None:
         pod: Any = change.latest
         if isinstance(change, Deleted):
-            self._brain.remove_deleted_pod(uid_of(pod))
+            self._core.remove_deleted_pod(uid_of(pod))
         else:
             before: Any = getattr(change, "old", None)
             if before is not None and uid_of(before) != uid_of(pod):  # deleted and recreated during a watch gap
-                self._brain.remove_deleted_pod(uid_of(before))
+                self._core.remove_deleted_pod(uid_of(before))
             if pod.spec.nodeName:
-                self._brain.set_assigned_pod(pod)
+                self._core.set_assigned_pod(pod)
             elif is_finished(pod) or pod.metadata.deletionTimestamp is not None:
-                self._brain.remove_deleted_pod(uid_of(pod))
+                self._core.remove_deleted_pod(uid_of(pod))
             else:
-                self._brain.set_pending_pod(PodInfo(pod))
+                self._core.set_pending_pod(PodInfo(pod))
         self._wake()
 
 

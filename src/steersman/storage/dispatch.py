@@ -100,15 +100,15 @@ class Dispatcher:
         """Send ``events``, which lead to ``revision``, in one batch to each matching watcher."""
         if not self._by_prefix:
             return
-        concerned: dict[Watcher, list[Event]] = {}
+        events_by_watcher: dict[Watcher, list[Event]] = {}
         for event in events:
             folder = event.key[: event.key.rfind("/") + 1]
             watchers = self._by_folder.get(folder)
             if watchers is None:
                 watchers = self._watchers_of(folder)
             for watcher in watchers:
-                concerned.setdefault(watcher, []).append(event)
-        for watcher, its_events in concerned.items():
+                events_by_watcher.setdefault(watcher, []).append(event)
+        for watcher, its_events in events_by_watcher.items():
             watcher.send(its_events, revision=revision)
 
     def _watchers_of(self, folder: str) -> tuple[Watcher, ...]:

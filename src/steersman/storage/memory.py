@@ -261,14 +261,14 @@ class MemoryStore:
         if before is not None and self._squashed.matches(key):
             self._squashed.overwritten(key, self._revision)
         else:
-            self._remember(Displaced(self._revision, key, before, removed=False))
+            self._record_displaced(Displaced(self._revision, key, before, removed=False))
         return Event(key, op.value, create_revision, self._revision)
 
     def _remove(self, key: str) -> Event:
         before = self._present.pop(key)
         self._keys.remove(key)
         self._leases.move(key, before=before.lease_id, after=0)
-        self._remember(Displaced(self._revision, before.key, before, removed=True))
+        self._record_displaced(Displaced(self._revision, before.key, before, removed=True))
         return Event(before.key, None, before.create_revision, self._revision)
 
     def _end_lease(self, lease_id: int) -> None:
@@ -278,7 +278,7 @@ class MemoryStore:
 
     # History.
 
-    def _remember(self, displaced: Displaced) -> None:
+    def _record_displaced(self, displaced: Displaced) -> None:
         self._history.append(displaced)
         self._history_bytes += displaced.size_bytes
 

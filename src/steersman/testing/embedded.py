@@ -550,8 +550,8 @@ class EmbeddedCluster:
 
 def _checked(controllers: Sequence[str]) -> Sequence[str]:
     """Return names of controllers. Raises ``ClusterError`` for an unknown one."""
-    if strangers := unknown(controllers):
-        raise ClusterError(f'controllers: "{strangers[0]}" is not in the list of known controllers')
+    if unknown_names := unknown(controllers):
+        raise ClusterError(f'controllers: "{unknown_names[0]}" is not in the list of known controllers')
     return controllers
 
 

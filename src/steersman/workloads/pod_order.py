@@ -22,10 +22,10 @@ _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 def least_loss_first(pods: Iterable[Pod]) -> list[Pod]:
     """Return the Pods in the order in which they are to be deleted."""
-    return sorted(pods, key=_standing)
+    return sorted(pods, key=_sort_key)
 
 
-def _standing(pod: Pod) -> tuple[object, ...]:
+def _sort_key(pod: Pod) -> tuple[object, ...]:
     regular, sidecar = most_restarts(pod)
     return (
         bool(node_of(pod)),

@@ -54,10 +54,10 @@ def data_hash(data: Any, collisions: int) -> str:
 
 def in_order(revisions: Iterable[ControllerRevision]) -> list[ControllerRevision]:
     """Return the revisions by number; equal numbers by age, oldest first."""
-    return sorted(revisions, key=_standing)
+    return sorted(revisions, key=_sort_key)
 
 
-def _standing(revision: ControllerRevision) -> tuple[int, float, str]:
+def _sort_key(revision: ControllerRevision) -> tuple[int, float, str]:
     created = revision.metadata.creationTimestamp if revision.metadata else None
     return revision.revision, created.timestamp() if created else 0.0, name_of(revision)
 

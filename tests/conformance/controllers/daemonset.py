@@ -137,10 +137,10 @@ class Daemonset(Scenario):
         if len(present) != 1 or len(revisions) > HISTORY + 1:
             return f"revisions {[(name_of(present_revision), present_revision.revision) for present_revision in revisions]}"
         current_hash = labels_of(present[0])[rules.REVISION_HASH]
-        verdicts = {name_of(node): rules.judge(ds, node) for node in nodes}
+        verdicts = {name_of(node): rules.node_should_run_daemon_pod(ds, node) for node in nodes}
         of_nodes = [rules.target_node(pod) for pod in pods]
-        expected = [name for name, verdict in verdicts.items() if verdict.should_run]
-        allowed = [name for name, verdict in verdicts.items() if verdict.may_stay]
+        expected = [name for name, eligibility in verdicts.items() if eligibility.should_run]
+        allowed = [name for name, eligibility in verdicts.items() if eligibility.may_stay]
         if len(of_nodes) != len(set(of_nodes)) or not set(expected) <= set(of_nodes) <= set(allowed):
             return f"pods for {sorted(of_nodes)} instead of {sorted(expected)}"
         old = [

@@ -58,7 +58,7 @@ def names(pods):
 
 
 @pytest.mark.parametrize(
-    ("pod_spec", "obj", "verdict"),
+    ("pod_spec", "obj", "eligibility"),
     [
         ({}, node(), (True, True)),
         ({"nodeName": "n"}, node(), (True, True)),
@@ -75,8 +75,8 @@ def names(pods):
         ({"hostNetwork": True}, node(taints=[("node.kubernetes.io/network-unavailable", "NoSchedule")]), (True, True)),
     ],
 )
-def test_judge(pod_spec, obj, verdict):
-    assert rules.judge(daemon(pod_spec=pod_spec), obj) == verdict
+def test_judge(pod_spec, obj, eligibility):
+    assert rules.node_should_run_daemon_pod(daemon(pod_spec=pod_spec), obj) == eligibility
 
 
 def test_new_pod_is_pinned_and_keeps_preferences():

@@ -196,8 +196,8 @@ def test_hints_follow_the_traffic_distribution(distribution, expected):
 
 def test_plan_slices_skips_and_reports_pods_of_unknown_nodes():
     plan = planned(service(), [pod(node="x")])
-    assert plan.homeless == ["skipping Pod p for Service ns/web: Node x Not Found"]
-    assert planned(service(publishNotReadyAddresses=True), [pod(node="x")]).homeless == []
+    assert plan.skipped == ["skipping Pod p for Service ns/web: Node x Not Found"]
+    assert planned(service(publishNotReadyAddresses=True), [pod(node="x")]).skipped == []
 
 
 def test_plan_slices_deletes_slices_of_other_families_and_owners():

@@ -16,7 +16,7 @@ from steersman.controllers.garbagecollector.plan import (
     observed_object,
     owner_candidates,
     release_patch,
-    standing_of,
+    state_of,
     unblock_patch,
 )
 from steersman.runtime.owners import Owner
@@ -169,7 +169,7 @@ def test_forget_absent_keeps_an_observed_node_of_another_identity():
 
 
 @pytest.mark.parametrize(
-    ("standings", "dependents", "circle", "finalizers", "expected"),
+    ("owner_states", "dependents", "in_cycle", "finalizers", "expected"),
     [
         ([], 0, False, [], Keep()),
         ([SOLID], 0, False, [], Keep()),
@@ -183,16 +183,16 @@ def test_forget_absent_keeps_an_observed_node_of_another_identity():
         ([WAITING], 2, True, [], Delete("Foreground", unblock=True)),
     ],
 )
-def test_decide_keeps_an_object_with_an_existing_owner(standings, dependents, circle, finalizers, expected):
-    listed = [(owner(str(number)), standing) for number, standing in enumerate(standings)]
-    result = decide({"metadata": {"finalizers": finalizers}}, listed, dependents=dependents, in_circle=circle)
+def test_decide_keeps_an_object_with_an_existing_owner(owner_states, dependents, in_cycle, finalizers, expected):
+    listed = [(owner(str(number)), state) for number, state in enumerate(owner_states)]
+    result = decide({"metadata": {"finalizers": finalizers}}, listed, dependents=dependents, in_cycle=in_cycle)
     assert result == (Release(("2", "1")) if expected == Release(("2", "1")) else expected)
 
 
 def test_decide_ignores_owners_in_foreground_deletion():
     metadata = {"deletionTimestamp": "x", "finalizers": [FOREGROUND]}
-    assert standing_of({"metadata": metadata}) == WAITING
-    assert standing_of({"metadata": {**metadata, "finalizers": ["x/y"]}}) == SOLID
+    assert state_of({"metadata": metadata}) == WAITING
+    assert state_of({"metadata": {**metadata, "finalizers": ["x/y"]}}) == SOLID
 
 
 def test_release_patch_by_uid_or_version():

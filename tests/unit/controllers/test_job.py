@@ -174,7 +174,7 @@ def test_finish_time_of_a_pod():
     ],
 )  # fmt: skip
 def test_end_reason_of_a_job(expected, pods, reason):
-    result = plan.judge(see(expected, *pods), NOW - timedelta(seconds=10), now=NOW)
+    result = plan.finish_condition(see(expected, *pods), NOW - timedelta(seconds=10), now=NOW)
     assert (result.reason if result else None) == reason
 
 
@@ -182,13 +182,15 @@ def test_end_reason_of_a_job(expected, pods, reason):
 def test_restarts_in_place_count_against_the_limit(limit, restarts, fails):
     template = {"spec": {"containers": [{"name": "c"}], "restartPolicy": "OnFailure"}}
     seen = see(job(backoffLimit=limit, template=template), pod("a", restarts=restarts))
-    assert (plan.judge(seen, NOW, now=NOW) is not None) is fails
+    assert (plan.finish_condition(seen, NOW, now=NOW) is not None) is fails
 
 
 def test_end_reason_is_final():
     stored = {"type": "FailureTarget", "status": "True", "reason": "Once", "lastTransitionTime": NOW}
     assert (
-        plan.judge(see(job({"conditions": [stored]}, backoffLimit=0), pod("a", "Failed")), NOW, now=NOW).reason
+        plan.finish_condition(
+            see(job({"conditions": [stored]}, backoffLimit=0), pod("a", "Failed")), NOW, now=NOW
+        ).reason
         == "Once"
     )
 

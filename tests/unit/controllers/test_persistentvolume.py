@@ -17,7 +17,7 @@ from steersman.controllers.persistentvolume.binding import (
     with_provisioner,
 )
 from steersman.controllers.persistentvolume.controller import build
-from steersman.controllers.persistentvolume.matching import best_volume, default_class, misfit
+from steersman.controllers.persistentvolume.matching import best_volume, default_class, mismatch_reason
 from steersman.controllers.persistentvolume.plan import (
     AssignClass,
     Bind,
@@ -110,8 +110,8 @@ def test_best_volume_obeys_selector_and_delayed_binding():
         (volume(volumeAttributesClassName="x"), "VolumeAttributesClassName does not match"),
     ],
 )
-def test_misfit(obj, why):
-    assert misfit(obj, claim()) == why
+def test_mismatch_reason(obj, why):
+    assert mismatch_reason(obj, claim()) == why
 
 
 def test_default_class_is_the_newest():

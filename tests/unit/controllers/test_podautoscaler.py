@@ -216,7 +216,7 @@ def test_policies_count_what_their_period_has_seen():
     result = normalize_with_behavior(history, 6, 20, Limits(1, 20), both, window_seconds=0, now=1050)
     assert result.replicas == 10
     history.scaled(6, 5, both, now=1060)
-    assert (history.ups, history.downs) == ([TimestampedValue(980, 3)], [TimestampedValue(1060, 1)])
+    assert (history.scale_ups, history.scale_downs) == ([TimestampedValue(980, 3)], [TimestampedValue(1060, 1)])
 
 
 class FakeAPI:

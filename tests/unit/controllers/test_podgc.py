@@ -11,8 +11,8 @@ from steersman.controllers.podgc.plan import (
     failed_patch,
     is_out_of_service,
     is_unscheduled_and_terminating,
-    stranded,
     surplus,
+    terminating_pods,
 )
 
 
@@ -42,7 +42,7 @@ def test_is_out_of_service_requires_taint_and_not_ready(ready, taint, expected):
 
 
 def test_plan_deletes_only_terminating_pods_of_out_of_service_nodes():
-    assert [item.metadata.name for item in stranded([pod("a"), pod("b", deleted=True)])] == ["b"]
+    assert [item.metadata.name for item in terminating_pods([pod("a"), pod("b", deleted=True)])] == ["b"]
 
 
 def test_plan_deletes_terminated_pods_beyond_the_threshold():

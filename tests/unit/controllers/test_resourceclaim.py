@@ -10,7 +10,6 @@ from steersman.controllers.resourceclaim.plan import (
     FINALIZER,
     MissingClaim,
     already_made,
-    freed,
     from_template,
     is_done,
     is_for_other,
@@ -19,6 +18,7 @@ from steersman.controllers.resourceclaim.plan import (
     owning_pod,
     reserved,
     status_patch,
+    without_consumers,
     without_protection,
 )
 
@@ -116,23 +116,23 @@ def test_reserved_for_a_pod_bound_without_scheduler(of, obj, reserves):
 def test_freed_deallocates_without_consumers():
     obj = claim(allocated=True, consumers=["1", "2"], finalizers=[FINALIZER])
     one, two = obj.status.reservedFor
-    half = freed(obj, [one])
+    half = without_consumers(obj, [one])
     assert half.status.allocation is not None
     assert without_protection(half) is None
-    whole = freed(half, [two])
+    whole = without_consumers(half, [two])
     assert (whole.status.allocation, whole.status.reservedFor) == (None, None)
     assert without_protection(whole).metadata.finalizers == []
 
 
 def test_freed_keeps_allocations_of_other_controllers():
     obj = claim(allocated=True, consumers=["1"])
-    assert freed(obj, obj.status.reservedFor).status.allocation is not None
+    assert without_consumers(obj, obj.status.reservedFor).status.allocation is not None
 
 
 def test_unreserved_deleted_claim_is_deallocated():
     obj = claim(allocated=True, finalizers=[FINALIZER], **DELETED)
-    assert freed(obj, []).status.allocation is None
-    assert freed(claim(allocated=True, finalizers=[FINALIZER]), []) is None
+    assert without_consumers(obj, []).status.allocation is None
+    assert without_consumers(claim(allocated=True, finalizers=[FINALIZER]), []) is None
 
 
 def test_claims_of_finished_pods_are_deleted():

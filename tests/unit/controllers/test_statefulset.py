@@ -273,12 +273,12 @@ def test_plan_creates_claims_before_their_pod():
 
 def test_plan_uses_existing_claims():
     (action,) = plan(see(sts(1, **WITH_CLAIM), claims=[claim("data-web-0")]))
-    assert (action.claims, action.obstacles) == ((), ())
+    assert (action.claims, action.claim_errors) == ((), ())
 
 
 def test_pod_waits_for_a_terminating_claim():
     (action,) = plan(see(sts(1, **WITH_CLAIM), claims=[claim("data-web-0", deleted=True)]))
-    assert action.obstacles == ("pvc data-web-0 is being deleted",)
+    assert action.claim_errors == ("pvc data-web-0 is being deleted",)
     of = sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
     assert plan(see(of, claims=[claim("data-web-0", ("Pod", "web-0", "before"))])) == []
 

@@ -89,7 +89,7 @@ async def test_stop_ends_the_backoff_with_a_last_attempt():
     server = Server(500, 500)
     task = asyncio.create_task(send(server))
     await server.clock.advance(1)
-    server.webhook.hurry()
+    server.webhook.expedite()
     with pytest.raises(OSError, match="status 500"):
         await task
     assert server.clock.monotonic() == 1.0
@@ -109,7 +109,7 @@ def test_kubeconfig_without_server_is_rejected(tmp_path):
 
 
 async def test_stop_bounds_the_wait_for_a_response(monkeypatch):
-    monkeypatch.setattr(audit_webhook, "_HURRIED_SECONDS", 0.0)
+    monkeypatch.setattr(audit_webhook, "_EXPEDITED_SECONDS", 0.0)
     server = Server()
 
     async def never(request: Request) -> Response:
@@ -119,7 +119,7 @@ async def test_stop_bounds_the_wait_for_a_response(monkeypatch):
     server.request = never
     task = asyncio.create_task(send(server))
     await server.clock.advance(0)
-    server.webhook.hurry()
+    server.webhook.expedite()
     with pytest.raises(OSError, match="no answer in time"):
         await task
     with pytest.raises(OSError, match="no answer in time"):

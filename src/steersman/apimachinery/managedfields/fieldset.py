@@ -213,13 +213,13 @@ def including(patterns: Iterable[Path]) -> Filter:
 def _included(node: Node, patterns: list[Path]) -> Node:
     out: Node = {}
     for element, below in charged(node.items(), _UNITS_PER_ELEMENT):
-        rests = [pattern[1:] for pattern in patterns if pattern[0] in ("*", element)]
-        if element == SELF or not rests:
+        suffixes = [pattern[1:] for pattern in patterns if pattern[0] in ("*", element)]
+        if element == SELF or not suffixes:
             continue
-        if () in rests:
+        if () in suffixes:
             out[element] = below
         elif below:
-            children = _included(below, rests)
+            children = _included(below, suffixes)
             if SELF in below:
                 out[element] = _normal({SELF: {}, **children})
             elif children:

@@ -51,7 +51,7 @@ class ItemKeys:
             if type(key) is not str:
                 return self._list_element(item)
             element = self._elements.get(key)
-            return self._remember(key, f"{self._prefix}{value_text(key)}}}") if element is None else element
+            return self._cache_element(key, f"{self._prefix}{value_text(key)}}}") if element is None else element
         try:
             element = self._elements.get(self._get(item))
         except (KeyError, TypeError):  # a missing key, or a key that is not a scalar
@@ -92,12 +92,12 @@ class ItemKeys:
             value.__class__ is str or (value.__class__ is int and value > 1) for value in keys.values()
         ):
             values = tuple(keys.values())
-            self._remember(values if len(values) > 1 else values[0], element)
+            self._cache_element(values if len(values) > 1 else values[0], element)
         return element
 
     def _set_element(self, item: Any) -> str:
         if item.__class__ is str:
-            return self._elements.get(item) or self._remember(item, set_item(item))
+            return self._elements.get(item) or self._cache_element(item, set_item(item))
         if item.__class__ is dict:
             raise UnkeyedItemError("associative list without keys has an element that's a map type")
         if item.__class__ is list:
@@ -106,7 +106,7 @@ class ItemKeys:
             raise UnkeyedItemError("associative list without keys has an element that's an explicit null")
         return set_item(item)
 
-    def _remember(self, key: Any, element: str) -> str:
+    def _cache_element(self, key: Any, element: str) -> str:
         if len(element) > _ELEMENT_LENGTH_MAX:
             return element
         if len(self._elements) >= _ELEMENTS_MAX:

@@ -132,10 +132,10 @@ class AdmissionChain:
         """Return the plugins for one kind of write; callers cache the result."""
         resource = served.resource
 
-        def concerned(plugins: Sequence[Plugin]) -> list[Plugin]:
+        def handling(plugins: Sequence[Plugin]) -> list[Plugin]:
             return [plugin for plugin in plugins if plugin.handles(resource, subresource, operation)]
 
         return Steps(
-            tuple((plugin.admit, plugin.skip_while_empty()) for plugin in concerned(self._mutating)),
-            tuple((plugin.validate, plugin.skip_while_empty()) for plugin in concerned(self._validating)),
+            tuple((plugin.admit, plugin.skip_while_empty()) for plugin in handling(self._mutating)),
+            tuple((plugin.validate, plugin.skip_while_empty()) for plugin in handling(self._validating)),
         )

@@ -46,7 +46,7 @@ def check_mirror_pod(node: str, attributes: Attributes, pod: Tree) -> None:
     spec = pod["spec"]
     volumes = spec.get("volumes") or ()
     projected = [part for volume in volumes for part in (volume.get("projected") or {}).get("sources") or ()]
-    mentioned = {
+    referenced = {
         "a service account": bool(spec.get("serviceAccountName")),
         "secrets": any(True for _ in secret_names(spec)),
         "configmaps": any(config_map_names(spec)),
@@ -54,6 +54,6 @@ def check_mirror_pod(node: str, attributes: Attributes, pod: Tree) -> None:
         "persistentvolumeclaims": any(volume.get("persistentVolumeClaim") is not None for volume in volumes),
         "resourceclaims": bool(spec.get("resourceClaims")),
     }
-    for kind, is_mentioned in mentioned.items():
-        if is_mentioned:
+    for kind, is_referenced in referenced.items():
+        if is_referenced:
             raise attributes.forbidden(f"node {quote(node)} can not create pods that reference {kind}")

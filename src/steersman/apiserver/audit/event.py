@@ -213,7 +213,7 @@ def _quoted(words: list[str] | None, otherwise: str) -> str:
     return ",".join(map(quote, words)) if words else quote(otherwise)
 
 
-def fitted(tree: Tree, *, size_max_bytes: int) -> Tree | None:
+def truncated(tree: Tree, *, size_max_bytes: int) -> Tree | None:
     """Return the event within the size limit, without its objects if necessary; None if it is still too large.
 
     Upstream: ``plugin/buffered/truncate``.

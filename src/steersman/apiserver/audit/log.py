@@ -36,7 +36,7 @@ class Destination(Protocol):
     async def write(self, lines: list[bytes]) -> None:
         """Write lines. Raises ``OSError`` if they are lost."""
 
-    def hurry(self) -> None:
+    def expedite(self) -> None:
         """Shorten retries and timeouts: the server is shutting down."""
 
     async def close(self) -> None:
@@ -53,7 +53,7 @@ class ThreadedDestination:
         """Write lines. Raises ``OSError``."""
         await asyncio.to_thread(self._file.write, lines)
 
-    def hurry(self) -> None:
+    def expedite(self) -> None:
         """Do nothing: file writes have no delays."""
 
     async def close(self) -> None:
@@ -218,7 +218,7 @@ class AuditLog:
         self._closing = True
         self._filled.set()
         self._room.set()
-        self._destination.hurry()
+        self._destination.expedite()
         if self._running is not None:
             await self._running
         self._is_writer_done = True

@@ -134,8 +134,8 @@ def last_used_patch(secret: Tree, now: datetime) -> Tree | None:
     Tomorrow's date is accepted, as another writer's clock may be ahead.
     """
     metadata = secret["metadata"]
-    noted = (metadata.get("labels") or {}).get(_LAST_USED)
-    if noted in [(now + timedelta(days=days)).date().isoformat() for days in (0, 1)]:
+    last_used = (metadata.get("labels") or {}).get(_LAST_USED)
+    if last_used in [(now + timedelta(days=days)).date().isoformat() for days in (0, 1)]:
         return None
     return {"metadata": {"uid": metadata.get("uid"), "labels": {_LAST_USED: now.date().isoformat()}}}
 

@@ -79,9 +79,9 @@ def _accept(definition: Tree, others: OtherNames) -> tuple[Tree, tuple[str, str]
     for field in ("plural", "singular", "shortNames", "kind", "listKind"):
         is_taken = others.has_kind if field in ("kind", "listKind") else others.has_resource
         requested, current = (_names(source.get(field)) for source in (spec_names, accepted))
-        clashing = [f"{quote(name)} is already in use" for name in requested if name not in current and is_taken(name)]
-        if clashing:
-            message = clashing[0] if len(clashing) == 1 else f"[{', '.join(clashing)}]"
+        conflicts = [f"{quote(name)} is already in use" for name in requested if name not in current and is_taken(name)]
+        if conflicts:
+            message = conflicts[0] if len(conflicts) == 1 else f"[{', '.join(conflicts)}]"
             conflict = f"{field[0].upper()}{field[1:]}Conflict", message
         elif field == "shortNames":
             _put(accepted, field, requested)

@@ -67,7 +67,7 @@ class Create(ObjectWrite):
         self.scope.default(self.new)
         cache = self.scope.create_bodies
         if self._parts is not None and cache is not None:
-            self.ctx.is_first_of_spec = cache.learn(self._raw, self._parts, self.new)
+            self.ctx.is_first_of_spec = cache.add(self._raw, self._parts, self.new)
 
 
 async def create(scope: RequestScope, request: Request) -> Response:

@@ -100,7 +100,7 @@ class CreateBodyCache:
             return None
         return None if unknown or "managedFields" in tree or may_hide_keys(text, tree) else metadata
 
-    def learn(self, raw: bytes, parts: Parts, tree: Tree) -> bool:
+    def add(self, raw: bytes, parts: Parts, tree: Tree) -> bool:
         """Cache a body without unknown or duplicated fields that was decoded and defaulted to ``tree``.
 
         Return True for the first body with its spec, which is not cached yet.

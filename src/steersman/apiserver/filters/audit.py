@@ -16,10 +16,10 @@ from steersman.apiserver.audit.event import (
     TRUNCATED_KEY,
     AuditEvent,
     decode_status,
-    fitted,
     is_status,
     json_line,
     legacy_line,
+    truncated,
 )
 from steersman.apiserver.audit.log import AuditLog  # noqa: TC001 — msgspec reads the fields' types
 from steersman.apiserver.audit.policy import PANIC, REQUEST_RECEIVED, RESPONSE_COMPLETE, RESPONSE_STARTED
@@ -59,10 +59,10 @@ class AuditSink(msgspec.Struct, frozen=True, kw_only=True):
 
     def line(self, tree: dict[str, Any]) -> bytes:
         """Encode an event; empty if it exceeds the limit even without objects."""
-        fit = fitted(tree, size_max_bytes=self.size_max_bytes) if self.size_max_bytes else tree
-        if fit is None:
+        event = truncated(tree, size_max_bytes=self.size_max_bytes) if self.size_max_bytes else tree
+        if event is None:
             return b""
-        return legacy_line(fit) if self.legacy else json_line(fit)
+        return legacy_line(event) if self.legacy else json_line(event)
 
 
 class Auditor:

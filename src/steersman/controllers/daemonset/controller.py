@@ -87,11 +87,11 @@ class DaemonSetController(ManagedController):
         for ds in self.sets.lister:
             match change:
                 case Added(new=node):
-                    matters = rules.judge(ds, node).should_run
+                    matters = rules.node_should_run_daemon_pod(ds, node).should_run
                 case Deleted(old=node):
-                    matters = rules.judge(ds, node).may_stay
+                    matters = rules.node_should_run_daemon_pod(ds, node).may_stay
                 case Updated(old=old, new=node):
-                    matters = rules.judge(ds, old) != rules.judge(ds, node)
+                    matters = rules.node_should_run_daemon_pod(ds, old) != rules.node_should_run_daemon_pod(ds, node)
             if matters:
                 self.enqueue(ds)
 

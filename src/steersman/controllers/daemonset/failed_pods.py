@@ -32,8 +32,8 @@ class FailedPods:
     def note(self, key: Hashable, *, now: float) -> None:
         """Record a replacement; the next delay doubles."""
         entry = self._entries.get(key)
-        rested = entry is None or now - entry.since > 2 * MOST_SECONDS
-        wait = FIRST_SECONDS if rested or entry is None else min(2 * entry.wait_seconds, MOST_SECONDS)
+        is_reset = entry is None or now - entry.since > 2 * MOST_SECONDS
+        wait = FIRST_SECONDS if is_reset or entry is None else min(2 * entry.wait_seconds, MOST_SECONDS)
         self._entries[key] = _Entry(wait, now)
         if len(self._entries) > _ENTRIES_MAX:
             self._drop_rested(now)

@@ -79,13 +79,13 @@ def plan_nodes(world: ObservedState) -> PodsPlan:
     waits: list[float] = []
     surges = rules.allows_surge(world.ds)
     for name, node in world.nodes.items():
-        verdict, pods = rules.judge(world.ds, node), world.pods.get(name, ())
+        eligibility, pods = rules.node_should_run_daemon_pod(world.ds, node), world.pods.get(name, ())
         staying = [pod for pod in pods if not is_being_deleted(pod)]
         running = [pod for pod in staying if not is_finished(pod)]
         # One that ends keeps its place, but where a node may have two at once.
-        if verdict.should_run and not (running if surges else pods):
+        if eligibility.should_run and not (running if surges else pods):
             create.append(name)
-        if not verdict.may_stay:
+        if not eligibility.may_stay:
             delete += staying
             continue
         failed += [pod for pod in staying if phase_of(pod) == "Failed"]
@@ -125,7 +125,9 @@ def _wait_for_surge(world: ObservedState, running: Sequence[Pod]) -> list[float]
 
 def plan_update(world: ObservedState) -> PodsPlan:
     """Return one step of a rolling update, when each node has the Pods it needs."""
-    desired = [name for name, node in world.nodes.items() if rules.judge(world.ds, node).should_run]
+    desired = [
+        name for name, node in world.nodes.items() if rules.node_should_run_daemon_pod(world.ds, node).should_run
+    ]
     surge, unavailable = rules.fenceposts(world.ds, len(desired))
     of_nodes = {name: world.pods.get(name, ()) for name in dict.fromkeys([*world.pods, *desired])}
     if surge:

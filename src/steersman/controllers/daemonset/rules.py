@@ -82,7 +82,7 @@ def _same_but_for_time(one: Toleration, other: Toleration) -> bool:
     return replaced(one, tolerationSeconds=None, value=one.value or None) == other
 
 
-class Verdict(NamedTuple):
+class Eligibility(NamedTuple):
     """Eligibility of a node."""
 
     #: It should have a Pod.
@@ -91,18 +91,18 @@ class Verdict(NamedTuple):
     may_stay: bool
 
 
-def judge(ds: DaemonSet, node: Node) -> Verdict:
+def node_should_run_daemon_pod(ds: DaemonSet, node: Node) -> Eligibility:
     """Return whether a node should run a Pod, and may keep one: only untolerated NoExecute taints evict it."""
     spec = pod_spec_of(ds)
     if spec.nodeName and spec.nodeName != name_of(node):
-        return Verdict(should_run=False, may_stay=False)
+        return Eligibility(should_run=False, may_stay=False)
     if not required_node_affinity_matches(spec, node):
-        return Verdict(should_run=False, may_stay=False)
+        return Eligibility(should_run=False, may_stay=False)
     taints = (node.spec.taints if node.spec else None) or ()
-    borne = tolerations(spec)
-    if untolerated(taints, borne) is None:
-        return Verdict(should_run=True, may_stay=True)
-    return Verdict(should_run=False, may_stay=untolerated(taints, borne, effects=(NO_EXECUTE,)) is None)
+    pod_tolerations = tolerations(spec)
+    if untolerated(taints, pod_tolerations) is None:
+        return Eligibility(should_run=True, may_stay=True)
+    return Eligibility(should_run=False, may_stay=untolerated(taints, pod_tolerations, effects=(NO_EXECUTE,)) is None)
 
 
 def new_pod(ds: DaemonSet, node: str, controller: Owner, revision_hash: str) -> Pod:
@@ -158,11 +158,11 @@ def by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
     for pod in pods:
         pods_by_node.setdefault(target_node(pod), []).append(pod)
     for of_node in pods_by_node.values():
-        of_node.sort(key=_standing)
+        of_node.sort(key=_sort_key)
     return pods_by_node
 
 
-def _standing(pod: Pod) -> tuple[bool, float, str]:
+def _sort_key(pod: Pod) -> tuple[bool, float, str]:
     created = pod.metadata.creationTimestamp if pod.metadata else None
     return not node_of(pod), created.timestamp() if created else 0.0, name_of(pod)
 

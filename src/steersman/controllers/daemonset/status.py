@@ -19,7 +19,9 @@ def plan_status(world: ObservedState, *, observed: bool, collisions: int) -> Dae
 
     ``observed``: True if this generation was acted on.
     """
-    desired = {name for name, node in world.nodes.items() if rules.judge(world.ds, node).should_run}
+    desired = {
+        name for name, node in world.nodes.items() if rules.node_should_run_daemon_pod(world.ds, node).should_run
+    }
     scheduled = {name for name in world.nodes if world.pods.get(name)}
     first = [world.pods[name][0] for name in desired & scheduled]
     available = sum(map(world.available, first))

@@ -99,7 +99,7 @@ def as_newest(rs: ReplicaSet, deployment_annotations: Mapping[str, str], revisio
     if (before or 0) < revision:
         annotations[REVISION] = str(revision)
         if previous:
-            _remember(annotations, previous)
+            _append_history(annotations, previous)
     return _with_annotations(rs, annotations)
 
 
@@ -107,7 +107,7 @@ def _with_annotations(rs: ReplicaSet, annotations: dict[str, str]) -> ReplicaSet
     return rs if annotations == annotations_of(rs) else with_metadata(rs, annotations=annotations)
 
 
-def _remember(annotations: dict[str, str], revision: str) -> None:
+def _append_history(annotations: dict[str, str], revision: str) -> None:
     earlier = [word for word in annotations.get(REVISION_HISTORY, "").split(",") if word]
     earlier.append(revision)
     while len(",".join(earlier)) > HISTORY_CHARS_MAX and len(earlier) > 1:

@@ -127,12 +127,12 @@ def _total(pods: Sequence[Pod], scales: Mapping[str, Scale | None]) -> tuple[int
 
 def build_disrupted_pods(budget: PodDisruptionBudget, pods: Iterable[Pod], *, now: datetime) -> DisruptedPods:
     """Return the evictions recorded by the API server that are still pending."""
-    noted = (budget.status.disruptedPods if budget.status else None) or {}
+    disrupted = (budget.status.disruptedPods if budget.status else None) or {}
     waiting: dict[str, datetime] = {}
     overdue: list[Pod] = []
     waits: list[float] = []
-    for pod in pods if noted else ():
-        since = _moment(noted.get(name_of(pod)))
+    for pod in pods if disrupted else ():
+        since = _moment(disrupted.get(name_of(pod)))
         if since is None or metadata_field(pod, "deletionTimestamp") is not None:
             continue
         due = since + _DELETION_TIMEOUT

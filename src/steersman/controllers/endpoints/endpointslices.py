@@ -114,9 +114,9 @@ class EndpointSliceController(ManagedController):
         except ApiError as error:
             self._record(service, str(error))
             raise
-        if plan.homeless:
-            many = len(plan.homeless) > 1
-            self._record(service, f"[{', '.join(plan.homeless)}]" if many else plan.homeless[0])
+        if plan.skipped:
+            many = len(plan.skipped) > 1
+            self._record(service, f"[{', '.join(plan.skipped)}]" if many else plan.skipped[0])
 
     def _record_hintings(self, service: Service, hintings: Mapping[str, Hinting]) -> None:
         """Record the hints of each address family, with events when they are enabled, disabled or impossible."""

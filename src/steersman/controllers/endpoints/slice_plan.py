@@ -54,7 +54,7 @@ class SlicePlan:
     """Writes, pods that are skipped as their Node is unknown, and the topology aware hints by address family."""
 
     changes: Changes
-    homeless: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
     hintings: dict[str, Hinting] = field(default_factory=dict)
 
 
@@ -86,7 +86,7 @@ def plan_slices(
         else:
             changes = work.plan(existing)
         plan.changes.add(changes)
-        plan.homeless = list(dict.fromkeys([*plan.homeless, *work.homeless]))
+        plan.skipped = list(dict.fromkeys([*plan.skipped, *work.skipped]))
     plan.changes.delete += [slice_ for slice_ in slices if slice_.addressType not in address_types]
     if metadata_field(service, "deletionTimestamp") is not None:
         plan.changes.create.clear()
@@ -112,7 +112,7 @@ class _Family:
     pods: list[Pod]
     nodes: Mapping[str, Node]
     max_endpoints: int
-    homeless: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
 
     def plan(self, slices: list[EndpointSlice]) -> Changes:
         """Return the changes from the existing slices."""
@@ -148,7 +148,7 @@ class _Family:
             node = self.nodes.get(node_of(pod))
             if node is None and not publishes:
                 endpoint_text = f"Pod {name_of(pod)} for Service {namespace_of(service)}/{name_of(service)}"
-                self.homeless.append(f"skipping {endpoint_text}: Node {node_of(pod)} Not Found")
+                self.skipped.append(f"skipping {endpoint_text}: Node {node_of(pod)} Not Found")
                 continue
             address = address_of(pod, self.family)
             if address:

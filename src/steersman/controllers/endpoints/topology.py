@@ -215,14 +215,14 @@ def _moves(allocations: Mapping[str, _Allocation], zones: Mapping[str, int]) -> 
     giving: dict[str, int] = {}
     receiving: dict[str, int] = {}
     while surplus and need:
-        giver, receiver = max(surplus, key=surplus.__getitem__), max(need, key=need.__getitem__)
-        smaller, larger = sorted((surplus[giver], need[receiver]))
+        giving_zone, receiving_zone = max(surplus, key=surplus.__getitem__), max(need, key=need.__getitem__)
+        smaller, larger = sorted((surplus[giving_zone], need[receiving_zone]))
         if larger < 1 or smaller < 0.5:
             break
-        giving[giver] = giving.get(giver, 0) + 1
-        receiving[receiver] = receiving.get(receiver, 0) + 1
-        surplus[giver] -= 1
-        need[receiver] -= 1
+        giving[giving_zone] = giving.get(giving_zone, 0) + 1
+        receiving[receiving_zone] = receiving.get(receiving_zone, 0) + 1
+        surplus[giving_zone] -= 1
+        need[receiving_zone] -= 1
     return giving, receiving
 
 
@@ -232,17 +232,17 @@ def _redistributed(
     """Return the slice with endpoints moved to other zones, as long as ``giving`` and ``receiving`` last."""
     endpoints = endpoints_of(slice_)
     for place, endpoint in enumerate(endpoints):
-        giver = endpoint.zone
-        if not _is_ready(endpoint) or not giver or not giving.get(giver):
+        giving_zone = endpoint.zone
+        if not _is_ready(endpoint) or not giving_zone or not giving.get(giving_zone):
             continue
-        receiver = next((zone for zone, number in receiving.items() if number), None)
-        if receiver is None:
+        receiving_zone = next((zone for zone, number in receiving.items() if number), None)
+        if receiving_zone is None:
             break
-        endpoints[place] = _for_zone(endpoint, receiver)
-        giving[giver] -= 1
-        receiving[receiver] -= 1
-        zones[giver] = zones.get(giver, 0) - 1
-        zones[receiver] = zones.get(receiver, 0) + 1
+        endpoints[place] = _for_zone(endpoint, receiving_zone)
+        giving[giving_zone] -= 1
+        receiving[receiving_zone] -= 1
+        zones[giving_zone] = zones.get(giving_zone, 0) - 1
+        zones[receiving_zone] = zones.get(receiving_zone, 0) + 1
     return replaced(slice_, endpoints=endpoints)
 
 

@@ -24,7 +24,7 @@ from steersman.controllers.garbagecollector.plan import (
     observed_object,
     owner_candidates,
     release_patch,
-    standing_of,
+    state_of,
     unblock_patch,
 )
 from steersman.controllers.shared.base import ManagedController
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.controllers.context import ControllerContext
     from steersman.controllers.garbagecollector.graph import Effects, Node
-    from steersman.controllers.garbagecollector.plan import Standing
+    from steersman.controllers.garbagecollector.plan import OwnerState
     from steersman.runtime.owners import Owner
 
 #: Prefix of keys of owners whose dependents are orphaned; other keys are UIDs.
@@ -145,10 +145,10 @@ class GarbageCollector(ManagedController):
         owners = owners_of(latest)
         if not owners:
             return False
-        standings = [(owner, await self._standing(owner, identity.namespace)) for owner in owners]
+        owner_states = [(owner, await self._owner_state(owner, identity.namespace)) for owner in owners]
         dependents = self.graph.dependents(identity.uid)
-        in_circle = any(dependent.deleting_dependents for dependent in dependents)
-        match decide(latest, standings, dependents=len(dependents), in_circle=in_circle):
+        in_cycle = any(dependent.deleting_dependents for dependent in dependents)
+        match decide(latest, owner_states, dependents=len(dependents), in_cycle=in_cycle):
             case Keep():
                 pass
             case Release(uids):
@@ -197,7 +197,7 @@ class GarbageCollector(ManagedController):
             if latest is not None and uid_of(latest) == identity.uid:
                 await self._patch(identity, release_patch(latest, [owner_uid], strategic=builtin))
 
-    async def _standing(self, owner: Owner, namespace: str) -> Standing:
+    async def _owner_state(self, owner: Owner, namespace: str) -> OwnerState:
         candidates = owner_candidates(owner, namespace)
         if any(self._absent.get(candidate) for candidate in candidates):
             return DANGLING
@@ -209,7 +209,7 @@ class GarbageCollector(ManagedController):
         if obj is None or uid_of(obj) != owner.uid:
             self._absent.put(identity, True)
             return DANGLING
-        return standing_of(obj)
+        return state_of(obj)
 
     # Requests
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steersman.runtime.owners import Owner
 
 
-Standing = Literal["solid", "dangling", "waiting"]
+OwnerState = Literal["solid", "dangling", "waiting"]
 SOLID: Final = "solid"
 DANGLING: Final = "dangling"
 WAITING: Final = "waiting"
@@ -50,28 +50,26 @@ class Delete:
 
 
 def decide(
-    obj: Any, standings: Iterable[tuple[Owner, Standing]], *, dependents: int, in_circle: bool
+    obj: Any, owner_states: Iterable[tuple[Owner, OwnerState]], *, dependents: int, in_cycle: bool
 ) -> Keep | Release | Delete:
-    """Return the decision. ``standings``: state of each owner; ``in_circle``: a dependent waits in foreground too."""
-    listed = list(standings)
-    by_standing = {
-        group: [owner.uid for owner, standing in listed if standing == group] for group in (DANGLING, WAITING)
-    }
+    """Return the decision. ``owner_states``: state of each owner; ``in_cycle``: a dependent waits in foreground too."""
+    listed = list(owner_states)
+    by_state = {group: [owner.uid for owner, state in listed if state == group] for group in (DANGLING, WAITING)}
     if not listed:
         return Keep()
-    if len(by_standing[DANGLING]) + len(by_standing[WAITING]) < len(listed):
+    if len(by_state[DANGLING]) + len(by_state[WAITING]) < len(listed):
         # A reference to an owner that waits must go, too: else that owner would wait for an object that stays.
-        dangling_or_waiting = (*by_standing[DANGLING], *by_standing[WAITING])
+        dangling_or_waiting = (*by_state[DANGLING], *by_state[WAITING])
         return Release(dangling_or_waiting) if dangling_or_waiting else Keep()
-    if by_standing[WAITING] and dependents:
-        return Delete("Foreground", unblock=in_circle)
+    if by_state[WAITING] and dependents:
+        return Delete("Foreground", unblock=in_cycle)
     finalizers = metadata_field(obj, "finalizers") or ()
     if ORPHAN in finalizers:
         return Delete("Orphan")
     return Delete("Foreground" if FOREGROUND in finalizers else "Background")
 
 
-def standing_of(owner: Any) -> Standing:
+def state_of(owner: Any) -> OwnerState:
     """Return the state of an existing owner."""
     waits = metadata_field(owner, "deletionTimestamp") is not None and FOREGROUND in (
         metadata_field(owner, "finalizers") or ()

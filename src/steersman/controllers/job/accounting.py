@@ -45,7 +45,7 @@ class Accounting:
 
 
 def account(seen: Observed, status: JobStatus, ending: JobCondition | None, *, now: datetime) -> Accounting:
-    """Return the status except for uncounted Pods; ``ending`` is the result of ``judge``, or None."""
+    """Return the status except for uncounted Pods; ``ending`` is the result of ``finish_condition``, or None."""
     tracked = {uid_of(pod) for pod in seen.tracked}
     status = settle(status, tracked)
     uncounted = status.uncountedTerminatedPods or UncountedTerminatedPods()

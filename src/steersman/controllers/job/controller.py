@@ -187,7 +187,7 @@ class JobController(ManagedController):
         status = seen.job.status or JobStatus()
         if status.startTime is None and not facts.is_suspended(seen.job):
             status = replaced(status, startTime=now)
-        judged = ending = plan.judge(seen, status.startTime, now=precise)
+        finish = ending = plan.finish_condition(seen, status.startTime, now=precise)
         waits = plan.seconds_to_deadline(seen.job, status.startTime, now=precise) if ending is None else None
         written = _Written(created=(), deleted=())
         if ending is not None:
@@ -200,7 +200,7 @@ class JobController(ManagedController):
             waits = _sooner(waits, pods.requeue_after_seconds)
             written = await self._apply(key, seen, pods)
         active = len(seen.active) + len(written.created) - len(written.deleted)
-        if judged is None:
+        if finish is None:
             status, ending = self._check_success(seen, status, active, managed=written.managed)
         status = replaced(
             status,

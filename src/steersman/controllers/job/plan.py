@@ -40,7 +40,7 @@ def condition(type_: str, reason: str, message: str, *, now: datetime, status: s
 # Has it ended?
 
 
-def judge(seen: Observed, start: datetime | None, *, now: datetime) -> JobCondition | None:
+def finish_condition(seen: Observed, start: datetime | None, *, now: datetime) -> JobCondition | None:
     """Return the condition that announces how the Job ends; None while it runs.
 
     An announced ending is final. Failures precede successes, and the pod failure policy other failures.

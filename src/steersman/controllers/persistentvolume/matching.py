@@ -71,7 +71,7 @@ def is_reserved_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> b
     return not reference.uid or reference.uid == uid_of(claim)
 
 
-def misfit(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
+def mismatch_reason(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
     """Return why a claim cannot use its named volume; empty if it can."""
     if metadata_field(volume, "deletionTimestamp") is not None:
         return f'the volume is marked for deletion "{name_of(volume)}"'

@@ -15,7 +15,7 @@ from steersman.controllers.persistentvolume.matching import (
     has_selected_node,
     is_delayed,
     is_reserved_for,
-    misfit,
+    mismatch_reason,
     modes_differ,
 )
 
@@ -175,7 +175,7 @@ def _plan_named(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -
     if volume is None or volume.spec is None:
         return Wait()
     if volume.spec.claimRef is None:
-        mismatch = misfit(volume, claim)
+        mismatch = mismatch_reason(volume, claim)
         if not mismatch:
             return Bind(volume)
         return Wait(

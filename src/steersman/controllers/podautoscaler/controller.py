@@ -250,13 +250,13 @@ class PodAutoscaler(ManagedController):
             fault = f"couldn't convert selector into a corresponding internal selector object: {error}"
             raise self._refused(case, "InvalidSelector", fault) from error
         pods = [pod for pod in self._pods.lister.list(namespace=case.namespace) if selector.matches(labels_of(pod))]
-        rivals = sorted(
+        overlapping = sorted(
             other
             for other, selector in self._selectors.items()
             if split_key(other)[0] == case.namespace and any(selector.matches(labels_of(pod)) for pod in pods)
         )
-        if len(rivals) > 1:
-            fault = f"pods by selector {text} are controlled by multiple HPAs: [{' '.join(rivals)}]"
+        if len(overlapping) > 1:
+            fault = f"pods by selector {text} are controlled by multiple HPAs: [{' '.join(overlapping)}]"
             raise self._refused(case, "AmbiguousSelector", fault)
         return pods
 

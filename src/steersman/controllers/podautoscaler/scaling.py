@@ -62,8 +62,8 @@ class History:
     """Recommendations and scale events of one autoscaler, no older than the longest window."""
 
     recommendations: list[TimestampedValue] = field(default_factory=list)
-    ups: list[TimestampedValue] = field(default_factory=list)
-    downs: list[TimestampedValue] = field(default_factory=list)
+    scale_ups: list[TimestampedValue] = field(default_factory=list)
+    scale_downs: list[TimestampedValue] = field(default_factory=list)
 
     def begin(self, current: int, *, now: float) -> None:
         """Record the current size as the first recommendation."""
@@ -74,13 +74,13 @@ class History:
         """Record a scale event."""
         if behavior is None:
             return
-        events, change = (self.ups, after - before) if after > before else (self.downs, before - after)
+        events, change = (self.scale_ups, after - before) if after > before else (self.scale_downs, before - after)
         rules = [rule for rule in (behavior.scaleUp, behavior.scaleDown) if rule is not None]
         longest = max((policy.periodSeconds for rule in rules for policy in rule.policies or ()), default=0)
         events[:] = [event for event in events if event.at > now - longest]
         events.append(TimestampedValue(now, change))
 
-    def remember(self, proposed_replicas: int, *, window_seconds: float, now: float) -> None:
+    def record_recommendation(self, proposed_replicas: int, *, window_seconds: float, now: float) -> None:
         """Record a recommendation before stabilization and bounds."""
         self.recommendations[:] = [
             recommendation for recommendation in self.recommendations if recommendation.at > now - window_seconds
@@ -96,7 +96,7 @@ def normalize(
         recommendation.value for recommendation in history.recommendations if recommendation.at > now - window_seconds
     ]
     stable = max([proposed_replicas, *recent])
-    history.remember(proposed_replicas, window_seconds=window_seconds, now=now)
+    history.record_recommendation(proposed_replicas, window_seconds=window_seconds, now=now)
     step = max(_STEP_FACTOR * current, _STEP_MIN)
     most, reason = (step, _UP_LIMIT) if limits.most > step else (limits.most, _TOO_MANY)
     able = _READY if stable == proposed_replicas else _DOWN_STABLE
@@ -157,7 +157,7 @@ def normalize_with_behavior(
         ]
     )
     stable = min(max(current, lowest), highest)
-    history.remember(proposed_replicas, window_seconds=max(up_window, down_window), now=now)
+    history.record_recommendation(proposed_replicas, window_seconds=max(up_window, down_window), now=now)
     able = _READY if stable == proposed_replicas else _UP_STABLE if proposed_replicas >= current else _DOWN_STABLE
     if stable > current:
         limit = max(current, _up_limit(history, current, behavior.scaleUp, now))
@@ -178,7 +178,7 @@ def _window(rules: HPAScalingRules | None, default: float) -> float:
 def _start(history: History, current: int, policy: HPAScalingPolicy, now: float) -> int:
     """Return the replicas at the start of the policy's period."""
     since = now - policy.periodSeconds
-    return current - _sum(history.ups, since) + _sum(history.downs, since)
+    return current - _sum(history.scale_ups, since) + _sum(history.scale_downs, since)
 
 
 def _sum(events: Iterable[TimestampedValue], since: float) -> int:

@@ -19,8 +19,8 @@ from steersman.controllers.podgc.plan import (
     is_out_of_service,
     is_unscheduled_and_terminating,
     node_key,
-    stranded,
     surplus,
+    terminating_pods,
 )
 from steersman.controllers.shared.base import ManagedController
 from steersman.workloads.pods import is_finished, node_of
@@ -106,7 +106,7 @@ class PodGarbageCollector(ManagedController):
         pods = list(self._pods.lister.by_index(_BY_NODE, name))
         node = self._nodes.lister.get(name)
         if node is not None:
-            for pod in stranded(pods) if is_out_of_service(node) else ():
+            for pod in terminating_pods(pods) if is_out_of_service(node) else ():
                 await self._end(pod, "out-of-service")
         elif pods and not await self._exists(name):
             for pod in pods:

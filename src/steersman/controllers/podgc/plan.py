@@ -42,7 +42,7 @@ def is_out_of_service(node: Node | None) -> bool:
     return not is_ready and any(taint.key == _OUT_OF_SERVICE for taint in taints)
 
 
-def stranded(pods: Iterable[Pod]) -> list[Pod]:
+def terminating_pods(pods: Iterable[Pod]) -> list[Pod]:
     """Return the terminating pods of an out-of-service Node."""
     return [pod for pod in pods if metadata_field(pod, "deletionTimestamp") is not None]
 

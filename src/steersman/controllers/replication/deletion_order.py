@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
-class _Standing(NamedTuple):
+class _Rank(NamedTuple):
     """Sort attributes of a Pod, computed once."""
 
     pod: Pod
@@ -61,10 +61,10 @@ class _Standing(NamedTuple):
 
 def in_deletion_order(pods: Sequence[Pod], related: Iterable[Pod], *, now: datetime) -> list[Pod]:
     """Return the Pods in the order of deletion. ``related``: see ``plan.plan_replicas``."""
-    crowd = Counter(node_of(pod) for pod in related if is_active(pod))
-    standings = [_standing(pod, crowd) for pod in pods]
+    active_by_node = Counter(node_of(pod) for pod in related if is_active(pod))
+    ranks = [_rank(pod, active_by_node) for pod in pods]
 
-    def compare(one: _Standing, other: _Standing) -> int:
+    def compare(one: _Rank, other: _Rank) -> int:
         if one.first != other.first:
             return -1 if one.first < other.first else 1
         if one.ready_since != other.ready_since:
@@ -75,16 +75,16 @@ def in_deletion_order(pods: Sequence[Pod], related: Iterable[Pod], *, now: datet
             return _by_age(one, other, one.created, other.created, now)
         return 0
 
-    return [standing.pod for standing in sorted(standings, key=cmp_to_key(compare))]
+    return [rank.pod for rank in sorted(ranks, key=cmp_to_key(compare))]
 
 
-def _standing(pod: Pod, crowd: Counter[str]) -> _Standing:
+def _rank(pod: Pod, active_by_node: Counter[str]) -> _Rank:
     node = node_of(pod)
     regular, sidecar = most_restarts(pod)
     metadata = pod.metadata
-    return _Standing(
+    return _Rank(
         pod,
-        (bool(node), _PHASES.get(phase_of(pod), 0), is_ready(pod), deletion_cost(pod), -crowd[node]),
+        (bool(node), _PHASES.get(phase_of(pod), 0), is_ready(pod), deletion_cost(pod), -active_by_node[node]),
         ready_since(pod),
         (-regular, -sidecar),
         metadata.creationTimestamp if metadata else None,
@@ -92,9 +92,7 @@ def _standing(pod: Pod, crowd: Counter[str]) -> _Standing:
     )
 
 
-def _by_age(
-    one: _Standing, other: _Standing, since: datetime | None, other_since: datetime | None, now: datetime
-) -> int:
+def _by_age(one: _Rank, other: _Rank, since: datetime | None, other_since: datetime | None, now: datetime) -> int:
     """Compare two times: the later one first; a missing time before all others."""
     if since is None or other_since is None:
         return -1 if since is None else 1

@@ -16,7 +16,6 @@ from steersman.controllers.resourceclaim.plan import (
     MissingClaim,
     NoTemplate,
     already_made,
-    freed,
     from_template,
     is_done,
     is_for_other,
@@ -26,6 +25,7 @@ from steersman.controllers.resourceclaim.plan import (
     owning_pod,
     reserved,
     status_patch,
+    without_consumers,
     without_protection,
 )
 from steersman.controllers.shared.base import ManagedController
@@ -168,7 +168,7 @@ class ResourceClaimController(ManagedController):
         gone_consumers = [
             consumer for consumer in consumers(claim) if is_pod(consumer) and await self._is_gone(claim, consumer)
         ]
-        new = freed(claim, gone_consumers)
+        new = without_consumers(claim, gone_consumers)
         if new is not None:
             claim = await self.client.update_status(new)
             self.own_writes.note(key, self._claims, claim)

@@ -122,7 +122,7 @@ def reserved(claim: ResourceClaim, pod: Pod) -> ResourceClaim | None:
     return msgspec.structs.replace(claim, status=msgspec.structs.replace(status, reservedFor=[*listed, consumer]))
 
 
-def freed(claim: ResourceClaim, removed: Iterable[ResourceClaimConsumerReference]) -> ResourceClaim | None:
+def without_consumers(claim: ResourceClaim, removed: Iterable[ResourceClaimConsumerReference]) -> ResourceClaim | None:
     """Return the claim without these consumers; without any it is deallocated, if this controller is responsible.
 
     None if the status stays.

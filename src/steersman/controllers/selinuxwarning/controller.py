@@ -62,9 +62,9 @@ class SELinuxWarningController(ManagedController):
             self._uses.drop(key)
             return
         for conflict in self._uses.put(key, self._uses_of(pod)):
-            concerned = self._pods.lister.by_key(conflict.pod)
-            if concerned is not None:
-                self.events.event(concerned, "Normal", conflict.reason, conflict.message)
+            conflicting = self._pods.lister.by_key(conflict.pod)
+            if conflicting is not None:
+                self.events.event(conflicting, "Normal", conflict.reason, conflict.message)
 
     def _uses_of(self, pod: Pod) -> dict[tuple[str, str], Use]:
         uses = {}

@@ -270,8 +270,8 @@ class StatefulSetController(ManagedController):
                 if is_namespace_terminating(error):
                     raise
                 errors.append(f"failed to create PVC {name_of(claim.claim)}: {error}")
-        if errors or action.obstacles:
-            raise _ClaimError(join_messages([*action.obstacles, *errors]), is_retried=bool(errors))
+        if errors or action.claim_errors:
+            raise _ClaimError(join_messages([*action.claim_errors, *errors]), is_retried=bool(errors))
 
     async def _accept_existing_pod(self, key: str, sts: StatefulSet, pod: Pod, error: Exception) -> None:
         """Accept an existing Pod of the set that the cache lacks; otherwise raise ``error`` until that Pod is deleted."""

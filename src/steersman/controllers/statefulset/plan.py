@@ -57,7 +57,7 @@ class MakePod:
     pod: Pod
     claims: tuple[MakeClaim, ...]
     #: Why the Pod cannot be created; empty if it can. The claims are created even so.
-    obstacles: tuple[str, ...] = ()
+    claim_errors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +193,8 @@ def _make(world: ObservedState, ordinal: int) -> tuple[list[Action], bool]:
         claim and identity.is_stale(claim, pod) for claim in claims
     ):
         return [], True  # deleted with the preceding Pod; both are recreated
-    missing, obstacles = _missing_claims(world, pod)
-    return [MakePod(pod, tuple(missing), tuple(obstacles)), *_own_claims(world, pod, reports=True)], True
+    missing, claim_errors = _missing_claims(world, pod)
+    return [MakePod(pod, tuple(missing), tuple(claim_errors)), *_own_claims(world, pod, reports=True)], True
 
 
 def _needs_current(world: ObservedState, ordinal: int) -> bool:
@@ -212,14 +212,14 @@ def _needs_current(world: ObservedState, ordinal: int) -> bool:
 def _missing_claims(world: ObservedState, pod: Pod) -> tuple[list[MakeClaim], list[str]]:
     """Return the claims to create, and why the Pod has to wait for terminating ones."""
     missing: list[MakeClaim] = []
-    obstacles: list[str] = []
+    claim_errors: list[str] = []
     for claim in identity.claims_of(world.sts, pod).values():
         present = world.claim(name_of(claim))
         if present is None:
             missing.append(MakeClaim(identity.with_owner(claim, world.sts, pod), pod))
         elif is_being_deleted(present):
-            obstacles.append(f"pvc {name_of(claim)} is being deleted")
-    return missing, obstacles
+            claim_errors.append(f"pvc {name_of(claim)} is being deleted")
+    return missing, claim_errors
 
 
 def _own_claims(world: ObservedState, pod: Pod, *, reports: bool = False) -> list[ChangeClaim | ReportController]:

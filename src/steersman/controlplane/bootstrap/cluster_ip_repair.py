@@ -55,11 +55,11 @@ class ClusterIPRepairer:
         addresses = await self._client.list_all(ADDRESSES)
         services = await self._client.list_all(SERVICES)
         ranges = await self._ranges()
-        suspects: dict[str, None] = {}
+        affected_keys: dict[str, None] = {}
         for plan in plan_everything(services, addresses, ranges, now=self._clock.now()):
-            suspects |= dict.fromkeys(_key_of(finding.about) for finding in plan.findings)
-            suspects |= dict.fromkeys(SERVICE + "/".join(parent_key(address)) for address in plan.make)
-        for key in suspects:
+            affected_keys |= dict.fromkeys(_key_of(finding.about) for finding in plan.findings)
+            affected_keys |= dict.fromkeys(SERVICE + "/".join(parent_key(address)) for address in plan.make)
+        for key in affected_keys:
             await self.check(key)
 
     async def check(self, key: str) -> float | None:

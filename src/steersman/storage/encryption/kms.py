@@ -168,9 +168,9 @@ class EnvelopeTransformer:
             raise KMSUnavailableError(
                 f"KMS provider {self.name}: the decrypted data key is invalid: {error}"
             ) from error
-        self._remember(key, transformer)
+        self._cache_transformer(key, transformer)
 
-    def _remember(self, key: EncryptedKey, transformer: Transformer) -> None:
+    def _cache_transformer(self, key: EncryptedKey, transformer: Transformer) -> None:
         if len(self._cache) >= _CACHED_KEYS_MAX:
             del self._cache[next(iter(self._cache))]
         self._cache[encode_object(key, b"")] = transformer
@@ -265,7 +265,7 @@ class EnvelopeTransformer:
                 f'failed to rotate DEK: statusKeyIDHash="{key_id_hash(key_id)}", encryptKeyIDHash="{key_id_hash(key.key_id)}"'
             )
         transformer = ExtendedNonceGcm(seed, self._random_bytes)
-        self._remember(key, transformer)
+        self._cache_transformer(key, transformer)
         self._state = _State(transformer, key, expires)
         if state is not None:
             self._on_key_change()

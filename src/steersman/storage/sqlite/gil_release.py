@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 #: Bound of one wait of the loop.
 RELEASE_SECONDS: Final = 0.0005
 #: Waits without progress, after which the threads rather wait for the disk: the loop waits rarely then, and never longer.
-FRUITLESS_MAX: Final = 100
-_FRUITLESS_PAUSE_SECONDS: Final = 0.01
+IDLE_WAITS_MAX: Final = 100
+_IDLE_PAUSE_SECONDS: Final = 0.01
 
 
 class GILRelease:
@@ -30,7 +30,7 @@ class GILRelease:
         self._progress = progress
         self._last_progress = progress()
         #: Waits since the last progress.
-        self.fruitless = 0
+        self.idle_waits = 0
         #: Held, unless a notification waits. Not a ``SimpleQueue``, whose ``get`` may wait for ever: a time-out that has passed
         #: when it looks again counts as none (CPython, ``Modules/_queuemodule.c``).
         self._signal = threading.Lock()
@@ -45,5 +45,5 @@ class GILRelease:
         """Wait for a moment; return the seconds after which to wait again, if threads still work then."""
         is_notified = self._signal.acquire(timeout=RELEASE_SECONDS)
         before, self._last_progress = self._last_progress, self._progress()
-        self.fruitless = 0 if is_notified or self._last_progress != before else self.fruitless + 1
-        return _FRUITLESS_PAUSE_SECONDS if self.fruitless > FRUITLESS_MAX else 0.0
+        self.idle_waits = 0 if is_notified or self._last_progress != before else self.idle_waits + 1
+        return _IDLE_PAUSE_SECONDS if self.idle_waits > IDLE_WAITS_MAX else 0.0

@@ -63,14 +63,14 @@ class OpenFile:
         The last connection to close would remove it, unless that one is for reading only.
         """
         try:
-            keeper = connect_reader(self._path)
-            keeper.execute("SELECT id FROM session").fetchall()
+            reader = connect_reader(self._path)
+            reader.execute("SELECT id FROM session").fetchall()
         except sqlite3.Error as error:
             _log.error("%s stays open, as it cannot be read: %s", self._path, error)
             _unclosable.append(self.batches)
             return
         self.batches.close()
-        keeper.close()
+        reader.close()
 
 
 #: Connections whose end would remove a log that is needed.

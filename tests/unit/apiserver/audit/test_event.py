@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from steersman.apiserver.audit.bodies import RequestBody, ResponseBody
-from steersman.apiserver.audit.event import AuditEvent, fitted, is_status, json_line, legacy_line, source_ips
+from steersman.apiserver.audit.event import AuditEvent, is_status, json_line, legacy_line, source_ips, truncated
 from steersman.apiserver.audit.policy import Outcome
 from steersman.apiserver.filters.request_info import parse
 from steersman.apiserver.http import Request
@@ -156,9 +156,9 @@ def test_long_user_agent_is_truncated():
 
 def test_oversized_event_is_truncated_and_annotated():
     tree = {"requestObject": "x" * 100, "verb": "get"}
-    assert fitted(tree, size_max_bytes=1000) is tree
-    assert fitted(tree, size_max_bytes=80) == {"verb": "get", "annotations": {"audit.k8s.io/truncated": "true"}}
-    assert fitted(tree, size_max_bytes=20) is None
+    assert truncated(tree, size_max_bytes=1000) is tree
+    assert truncated(tree, size_max_bytes=80) == {"verb": "get", "annotations": {"audit.k8s.io/truncated": "true"}}
+    assert truncated(tree, size_max_bytes=20) is None
 
 
 def test_legacy_format_is_one_line():

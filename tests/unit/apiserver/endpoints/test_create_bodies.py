@@ -45,7 +45,7 @@ def _learned(*raws: bytes) -> CreateBodyCache:
 def _learn(cache: CreateBodyCache, raw: bytes, tree: dict[str, Any]) -> bool:
     parts = parts_of(raw)
     assert parts is not None
-    return cache.learn(raw, parts, tree)
+    return cache.add(raw, parts, tree)
 
 
 def _cached(cache: CreateBodyCache, raw: bytes) -> tuple[dict[str, Any], CachedSpec] | None:

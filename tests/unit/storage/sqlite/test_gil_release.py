@@ -6,7 +6,7 @@ import pytest
 from tests.busy_machine import HANG_SECONDS
 
 from steersman.storage.sqlite import gil_release as gil_release_module
-from steersman.storage.sqlite.gil_release import FRUITLESS_MAX, GILRelease
+from steersman.storage.sqlite.gil_release import IDLE_WAITS_MAX, GILRelease
 
 
 class Work:
@@ -31,7 +31,7 @@ def gil_release(work, monkeypatch):
 
 
 def wait_without_progress(gil_release):
-    for _ in range(FRUITLESS_MAX):
+    for _ in range(IDLE_WAITS_MAX):
         assert gil_release.wait() == 0
     assert gil_release.wait() > 0
     assert gil_release.wait() > 0
@@ -42,7 +42,7 @@ def test_wait_pauses_after_waits_without_progress(gil_release):
 
 
 def test_wait_does_not_pause_while_there_is_progress(gil_release, work):
-    for _ in range(2 * FRUITLESS_MAX):
+    for _ in range(2 * IDLE_WAITS_MAX):
         work.steps += 1
         assert gil_release.wait() == 0
     wait_without_progress(gil_release)

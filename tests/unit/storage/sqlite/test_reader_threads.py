@@ -93,11 +93,11 @@ async def test_pages_of_a_read_are_progress(threads, readers):
     gil_release = threads._gil_release
     go_on = threading.Event()
     reading = asyncio.ensure_future(threads.run(lambda _reader: go_on.wait(HANG_SECONDS)))
-    while not gil_release.fruitless:
+    while not gil_release.idle_waits:
         await CLOCK.sleep(0)
     readers[0].pages_read += 1
     gil_release.wait()
-    assert gil_release.fruitless == 0
+    assert gil_release.idle_waits == 0
     go_on.set()
     await reading
 
