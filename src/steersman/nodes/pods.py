@@ -16,7 +16,7 @@ from steersman.nodes.bound_pods import PODS, BoundPodController
 from steersman.nodes.node_object import internal_ip, kubelet_port
 from steersman.nodes.pod_addresses import PodAddresses
 from steersman.nodes.pod_admission import PodAdmission
-from steersman.nodes.references import missing_references
+from steersman.nodes.references import missing_pull_secrets, missing_references
 from steersman.nodes.simulation.containers import CONFIG_ERROR
 from steersman.nodes.stage_runner import StageRunner
 from steersman.nodes.stages import StageContext
@@ -44,6 +44,9 @@ _SIGTERM_CODE: Final = 143
 #: Rate of Normal events about pods, as ``--event-qps`` and ``--event-burst`` of one kubelet; further ones are dropped.
 _EVENTS_PER_SECOND: Final = 50
 _EVENTS_BURST: Final = 100
+_FAILED_PULL_SECRETS: Final = (
+    "Unable to retrieve some image pull secrets ({}); attempting to pull the image may not succeed."
+)
 _FAILED_MOUNT: Final = 'MountVolume.SetUp failed for volume "{}" : {}'
 
 
@@ -137,6 +140,8 @@ class PodController(BoundPodController):
                 return await self._wait_for_volumes(key, pod, node, missing)
             if not pending.stage.applies_config_errors:
                 return await self._wait_for_configuration(key, pod, node, missing[0])
+        if not pod_status.is_terminating(pod) and not pod_status.status_of(pod).get("podIP"):
+            self._report_pull_secrets(pod, node)
         # The kubelet reports the first error of each container.
         errors = {reference.container: reference.error for reference in reversed(missing) if reference.container}
         stage_context = self._stage_context(pod, node)._replace(config_errors=errors)
@@ -179,6 +184,14 @@ class PodController(BoundPodController):
     def _exists(self, kind: str, namespace: str, name: str) -> bool:
         informer = self._secrets if kind == "Secret" else self._config_maps
         return informer.lister.get(name, namespace=namespace) is not None
+
+    def _report_pull_secrets(self, pod: Tree, node: Tree) -> None:
+        """Record an event if Secrets for image pulls are missing; images are pulled without them."""
+        missing = missing_pull_secrets(pod, self._exists)
+        if missing:
+            message = _FAILED_PULL_SECRETS.format(", ".join(missing))
+            recorder = self._recorder.on_host(name_of(node))
+            recorder.event(pod, "Warning", "FailedToRetrieveImagePullSecret", message)
 
     def _await_references(self, key: str, pod: Tree, missing: Iterable[Reference]) -> None:
         """Requeue the pod when one of the objects is created."""

@@ -62,3 +62,10 @@ def missing_references(pod: Tree, exists: Callable[[str, str, str], bool]) -> li
     """Return the references whose object is missing; ``exists`` takes kind, namespace and name."""
     namespace = pod["metadata"].get("namespace", "")
     return [reference for reference in references(pod) if not exists(reference.kind, namespace, reference.name)]
+
+
+def missing_pull_secrets(pod: Tree, exists: Callable[[str, str, str], bool]) -> list[str]:
+    """Return the names of missing Secrets in ``imagePullSecrets``, which a pod does not wait for."""
+    namespace = pod["metadata"].get("namespace", "")
+    names = [secret.get("name", "") for secret in (pod.get("spec") or {}).get("imagePullSecrets") or ()]
+    return [name for name in names if not exists("Secret", namespace, name)]

@@ -162,3 +162,13 @@ spec:
         assert states(await status_of(world))["c"]["reason"] == "CreateContainerConfigError"
         await create(world, "ConfigMap", "m")
         assert await world.phase("p") == "Running"
+
+
+async def test_missing_pull_secrets_are_reported_and_do_not_delay_the_pod() -> None:
+    async with cluster() as world:
+        await create(world, "Secret", "s")
+        await world.pod("p", containers=[container("c")], imagePullSecrets=[{"name": name} for name in ("s", "t", "u")])
+        await world.settle()
+        assert await world.phase("p") == "Running"
+        text = "Unable to retrieve some image pull secrets (t, u); attempting to pull the image may not succeed."
+        assert await warnings(world) == [("FailedToRetrieveImagePullSecret", "", text)]
