@@ -122,7 +122,7 @@ def add_log_flags(parser: FlagParser, title: str = "logs") -> None:
     """Add the flags that ``logs.set_up`` takes."""
     group = group_of(parser, title)
     group.add_argument("--logging-format", choices=logs.FORMATS, default="text", metavar="FORMAT",
-                       help="Format of the log: text or json (default text)")  # fmt: skip
+                       help='Format of the log: text or json (default "text")')  # fmt: skip
     group.add_argument("--v", "-v", type=values.count, default=0, metavar="LEVEL",
                        help="Number for the log level verbosity, 0 to 4 (default 0)")  # fmt: skip
     group.add_argument("--vmodule", type=values.module_levels, action=Accumulate, default=(), metavar="PATTERNS",

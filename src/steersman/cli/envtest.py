@@ -23,7 +23,7 @@ def run(arguments: Sequence[str]) -> int:
                         help="Also run controllers, a scheduler and a simulated node")  # fmt: skip
     parser.add_argument("--storage", choices=("memory", "sqlite"), default="memory",
                         help="Storage of the objects: memory, or sqlite in the data directory of etcd, which an API server that"
-                        " is started again finds there (default memory)")  # fmt: skip
+                        ' is started again finds there (default "memory")')  # fmt: skip
     args = parser.parse_args(arguments)
     options = EnvtestOptions(with_controllers=args.with_controllers, storage=args.storage)
     directory = assets_directory(default_data_dir() / "envtest", options)

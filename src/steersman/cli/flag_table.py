@@ -114,9 +114,8 @@ def _help(flag: Flag, defaults: Mapping[str, Any]) -> str:
 
 
 def _default_text(flag: Flag, default: Any) -> str:
-    if isinstance(default, tuple) and all(isinstance(item, str) for item in default):
-        default = ",".join(default)
-    if not isinstance(default, str | int | float):
+    is_list = isinstance(default, tuple) and all(isinstance(item, str) for item in default)
+    if not is_list and not isinstance(default, str | int | float):
         return ""
     return values.as_text(default) + ("s" if flag.type is values.duration else "")
 

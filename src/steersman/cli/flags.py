@@ -27,7 +27,7 @@ def parser(command: str) -> FlagParser:
     flag_parser = FlagParser(command, PAGES[command])
     add_table(flag_parser, API_SERVER_FLAGS, APIServerOptions)
     storage = group_of(flag_parser, "storage")
-    storage.add_argument("--storage", choices=("sqlite", "memory"), help="Storage of the objects (default sqlite)")
+    storage.add_argument("--storage", choices=("sqlite", "memory"), help='Storage of the objects (default "sqlite")')
     _add_switch(storage, "ephemeral", "Keep all objects in memory and the certificates in a temporary directory")
     group_of(flag_parser, "secure serving").add_argument(
         "--port", dest="secure_port", type=values.port, default=argparse.SUPPRESS, metavar="PORT",

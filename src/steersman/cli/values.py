@@ -239,9 +239,11 @@ def _bool_of(flag: str, value: str) -> bool:
 
 
 def as_text(value: str | float | tuple[str, ...]) -> str:
-    """Format a default as it is written on a command line."""
+    """Format a default as ``--help`` shows it: as on a command line, and a single word in quotes, as pflag."""
     if isinstance(value, tuple):
         return ",".join(value)
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, str) and value.replace("-", "").isalpha():
+        return f'"{value}"'
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)

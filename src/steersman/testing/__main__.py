@@ -56,8 +56,8 @@ def _parse(arguments: Sequence[str]) -> dict[str, Any]:
     parser.add_argument("--controllers", type=lambda text: [name for name in text.split(",") if name],
                         help="names as for steersman controller-manager, comma-separated; empty for none")  # fmt: skip
     parser.add_argument("--no-scheduler", dest="scheduler", action="store_false", help="run no scheduler")
-    parser.add_argument("--clock", choices=("real", "virtual"), help="time of the cluster (default real)")
-    parser.add_argument("--store", choices=("memory", "sqlite"), help="store of the objects (default memory)")
+    parser.add_argument("--clock", choices=("real", "virtual"), help='time of the cluster (default "real")')
+    parser.add_argument("--store", choices=("memory", "sqlite"), help='store of the objects (default "memory")')
     parser.add_argument("--seed", type=int, help="number that decides names, UIDs and jitter")
     parser.add_argument("--feature-gates", type=_gates, help="name=true|false pairs, comma-separated")
     return vars(parser.parse_args(arguments))

@@ -41,10 +41,12 @@ def test_lists_and_maps_are_read():
         (30, "30"),
         (True, "true"),
         ("v1.0", "v1.0"),
+        ("default", '"default"'),
+        ("kube-system", '"kube-system"'),
         (("a", "b"), "a,b"),
     ],
 )
-def test_as_text_formats_defaults_as_on_a_command_line(value, text):
+def test_as_text_formats_defaults_and_quotes_words(value, text):
     assert values.as_text(value) == text
 
 
