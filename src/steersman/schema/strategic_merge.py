@@ -200,7 +200,8 @@ def _merge_in_order(
         merged = _merge_list(list(stored), patched, strategy)
     else:
         merged = copy_tree(patched)
-    return _arranged(merged, order, stored or [], strategy.merge_key)
+    identity = identity_of(strategy.merge_key)
+    return _arranged(merged, [*map(identity, merged)], map(identity, order), map(identity, stored or ()))
 
 
 def _check_order(patched: list[Any], order: list[Any], merge_key: str) -> None:
@@ -225,14 +226,13 @@ def _merge_list(stored: list[Any], patched: list[Any], strategy: Strategy) -> li
         return stored
     if not _are_maps(stored, patched):
         identity = identity_of("")
-        unique = list({identity(item): item for item in (*stored, *patched)}.values())
-        return _arranged(unique, patched, stored, "")
+        unique = {identity(item): item for item in (*stored, *patched)}
+        return _arranged([*unique.values()], [*unique], map(identity, patched), map(identity, stored))
     merge_key = strategy.merge_key
     if not merge_key:
         raise errors.bad_request("cannot merge lists without merge key")
     stored, patched = _apply_item_directives(stored, patched, merge_key)
-    merged = _merge_items(stored, patched, strategy)
-    return _arranged(merged, patched, stored, merge_key)
+    return _merge_items(stored, patched, strategy)
 
 
 def _are_maps(*lists: list[Any]) -> bool:
@@ -271,22 +271,27 @@ def _apply_item_directives(stored: list[Any], patched: list[Any], merge_key: str
 
 
 def _merge_items(stored: list[Any], patched: list[Any], strategy: Strategy) -> list[Any]:
-    """Merge each patched item into the first stored item of its key, or append it."""
-    identity = identity_of(strategy.merge_key)
+    """Merge each patched item into the first stored item of its key, or add it; return the items in order."""
+    merge_key = strategy.merge_key
+    identity = identity_of(merge_key)
     merged = list(stored)
-    places: dict[Any, int] = {}
-    for place, item in enumerate(merged):
-        places.setdefault(identity(item), place)
+    stored_keys = [identity(item) for item in stored]
+    keys = list(stored_keys)
+    places = _places(keys)
+    patched_keys: list[Any] = []
     for item in patched:
-        _require_keys([item], strategy.merge_key)
-        place = places.get(identity(item), -1)
-        if place >= 0:
+        if merge_key not in item:
+            raise _no_merge_key(item, merge_key)
+        key = identity(item)
+        patched_keys.append(key)
+        place = places.setdefault(key, len(merged))
+        if place < len(merged):
             merged[place] = _merge_map(merged[place], item, strategy.item)
         else:
-            places[identity(item)] = len(merged)
             merged.append(copy_tree(item))
-    _require_keys(merged, strategy.merge_key)
-    return merged
+            keys.append(key)
+    _require_keys(merged, merge_key)
+    return _arranged(merged, keys, patched_keys, stored_keys)
 
 
 def _require_maps(items: Iterable[Any]) -> None:
@@ -297,7 +302,11 @@ def _require_maps(items: Iterable[Any]) -> None:
 def _require_keys(items: Iterable[Any], merge_key: str) -> None:
     for item in items:
         if merge_key not in item:
-            raise errors.plain_error(f"map: {to_value_text(item)} does not contain declared merge key: {merge_key}")
+            raise _no_merge_key(item, merge_key)
+
+
+def _no_merge_key(item: Any, merge_key: str) -> StatusError:
+    return errors.plain_error(f"map: {to_value_text(item)} does not contain declared merge key: {merge_key}")
 
 
 def identity_of(merge_key: str) -> Identity:
@@ -305,24 +314,25 @@ def identity_of(merge_key: str) -> Identity:
 
     def identity(item: Any) -> Any:
         value = item.get(merge_key) if merge_key and isinstance(item, dict) else item
-        return to_json(value) if isinstance(value, (dict, list)) else (type(value), value)
+        kind = type(value)
+        if kind is str:
+            return value
+        return kind, to_json(value) if kind is dict or kind is list else value
 
     return identity
 
 
-def _arranged(items: list[Any], wanted_order: list[Any], stored_order: list[Any], merge_key: str) -> list[Any]:
-    """Return the items named in ``wanted_order`` in that order, the others in the stored one.
+def _arranged(items: list[Any], keys: list[Any], wanted_order: Iterable[Any], stored_order: Iterable[Any]) -> list[Any]:
+    """Return the items, which have ``keys``, named in ``wanted_order`` in that order, the others in the stored one.
 
     Where both orders compete, an item of the server alone precedes the first named one that was stored behind it.
     """
-    identity = identity_of(merge_key)
-    wanted_places = _places(wanted_order, identity)
-    stored_places = _places(stored_order, identity)
+    wanted_places = _places(wanted_order)
+    stored_places = _places(stored_order)
     #: Places in the wanted order, or for the others in the stored one; then the place in the stored order, or -1.
     ordered: list[tuple[int, int, Any]] = []
     others: list[tuple[int, int, Any]] = []
-    for item in items:
-        key = identity(item)
+    for key, item in zip(keys, items, strict=True):
         place = stored_places.get(key, -1)
         if key in wanted_places:
             ordered.append((wanted_places[key], place, item))
@@ -340,9 +350,9 @@ def _arranged(items: list[Any], wanted_order: list[Any], stored_order: list[Any]
     return arranged + [other for _, _, other in others[at:]]
 
 
-def _places(items: list[Any], identity: Identity) -> dict[Any, int]:
-    """Return the first position of each item."""
+def _places(keys: Iterable[Any]) -> dict[Any, int]:
+    """Return the first position of each key."""
     places: dict[Any, int] = {}
-    for place, item in enumerate(items):
-        places.setdefault(identity(item), place)
+    for place, key in enumerate(keys):
+        places.setdefault(key, place)
     return places

@@ -13,6 +13,7 @@ import re
 from typing import Any, Final
 
 from steersman.apimachinery.gotext import quote, to_json, to_value_text
+from steersman.apimachinery.text_cache import text_cache
 
 #: Element of a node that makes the node itself a member of the set.
 SELF: Final = "."
@@ -116,6 +117,7 @@ def _shown(value: Any) -> str:
     return quote(value) if isinstance(value, str) else to_value_text(value)
 
 
+@text_cache(4096, length_max=256)
 def order(element: str) -> tuple[Any, ...]:
     """Return the sort key of upstream's order: fields, list items, set items, positions."""
     if element == SELF:
