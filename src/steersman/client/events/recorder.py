@@ -45,6 +45,8 @@ class EventBroadcaster:
         self._last_nanos = 0
         #: Start of the periods in which series are finished; None unless ``run`` is running.
         self._periods_since: float | None = None
+        #: Periods whose end has been handled.
+        self._periods = 0
         self._timer: Timer | None = None
 
     def recorder(self, component: str, *, host: str = "") -> EventRecorder:
@@ -57,7 +59,7 @@ class EventBroadcaster:
 
     async def run(self) -> None:
         """Write events until cancelled; finish and refresh series meanwhile."""
-        self._periods_since = self._clock.monotonic()
+        self._periods_since, self._periods = self._clock.monotonic(), 0
         self._schedule_maintenance()
         try:
             await self._sink.run()
@@ -97,6 +99,7 @@ class EventBroadcaster:
 
     def record_series(self, event: Tree) -> None:
         """Count or submit an events.k8s.io/v1 event."""
+        self._end_missed_periods()
         to_send = self._series.observe(event, now=self._clock.now(), elapsed_seconds=self._clock.monotonic())
         self._schedule_maintenance()
         if to_send is not None:
@@ -119,24 +122,33 @@ class EventBroadcaster:
         self._sink.submit(write)
 
     def _schedule_maintenance(self) -> None:
-        """Set a timer for the end of the present period while there are series: without them nothing is to be done then."""
-        if self._timer is not None or self._periods_since is None or not len(self._series):
+        """Set a timer for the end of the present period while there are series: without them nothing is written then."""
+        if self._timer is not None or self._periods_since is None or not self._series.has_series:
             return
-        elapsed = self._clock.monotonic() - self._periods_since
-        periods = int(elapsed // FINISH_SECONDS) + 1
-        is_refresh = periods % _PERIODS_PER_REFRESH == 0
-        self._timer = self._clock.timer(
-            periods * FINISH_SECONDS - elapsed, partial(self._maintain_series, is_refresh=is_refresh)
-        )
+        period = self._periods + 1
+        due = self._periods_since + period * FINISH_SECONDS
+        self._timer = self._clock.timer(due - self._clock.monotonic(), partial(self._maintain_series, period))
 
-    def _maintain_series(self, *, is_refresh: bool) -> None:
+    def _maintain_series(self, period: int) -> None:
         self._timer = None
-        for event in self._series.finish(elapsed_seconds=self._clock.monotonic()):
+        self._end_periods(period)
+        self._schedule_maintenance()
+
+    def _end_missed_periods(self) -> None:
+        """Handle the end of the last period if there was no series, and thus no timer, then."""
+        if self._periods_since is not None:
+            self._end_periods(int((self._clock.monotonic() - self._periods_since) // FINISH_SECONDS))
+
+    def _end_periods(self, period: int) -> None:
+        """Finish and refresh series as at the end of a period, unless that was done."""
+        if self._periods_since is None or period <= self._periods:
+            return
+        self._periods = period
+        for event in self._series.finish(elapsed_seconds=self._periods_since + period * FINISH_SECONDS):
             self._submit_series(event)
-        if is_refresh:
+        if period % _PERIODS_PER_REFRESH == 0:
             for event in self._series.refresh():
                 self._submit_series(event)
-        self._schedule_maintenance()
 
     def _bucket(self) -> TokenBucket:
         return TokenBucket(SPAM_RATE_PER_SECOND, SPAM_BURST, clock=self._clock)

@@ -35,9 +35,16 @@ class SeriesCache:
     def __init__(self) -> None:
         #: Least recently observed first.
         self._running: OrderedDict[Key, _Running] = OrderedDict()
+        #: Keys of those that have repeated.
+        self._series: set[Key] = set()
 
     def __len__(self) -> int:
         return len(self._running)
+
+    @property
+    def has_series(self) -> bool:
+        """True if an event has repeated that may repeat again."""
+        return bool(self._series)
 
     def observe(self, event: Tree, *, now: datetime, elapsed_seconds: float) -> Tree | None:
         """Return the event to send, new or with the start of a series; None if the event is only counted."""
@@ -46,13 +53,14 @@ class SeriesCache:
         if running is None:
             self._running[key] = _Running(event, elapsed_seconds)
             if len(self._running) > SERIES_MAX:
-                self._running.popitem(last=False)
+                self._series.discard(self._running.popitem(last=False)[0])
             return event
         self._running.move_to_end(key)
         running.last_at = elapsed_seconds
         series = running.event.get("series")
         # A series starts with the second isomorphic event.
         count = 2 if series is None else series["count"] + 1
+        self._series.add(key)
         running.event = {**running.event, "series": {"count": count, "lastObservedTime": format_micro_time(now)}}
         return running.event if series is None else None
 
@@ -74,6 +82,7 @@ class SeriesCache:
             if elapsed_seconds - running.last_at <= FINISH_SECONDS:
                 break
             del self._running[key]
+            self._series.discard(key)
             if running.event.get("series") is not None:
                 finished.append(running.event)
         return finished

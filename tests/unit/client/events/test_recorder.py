@@ -151,16 +151,30 @@ async def test_running_series_is_written_every_half_hour(client, broadcaster, cl
     assert event["series"]["count"] > 10
 
 
-async def test_broadcaster_without_series_has_no_timer(client):
+async def test_broadcaster_has_a_timer_only_while_there_are_series(client):
     clock = FakeClock()
     broadcaster = EventBroadcaster(client, clock=clock, dice=random.Random(1))
     task = asyncio.create_task(broadcaster.run())
-    await clock.advance(0)
+    await clock.advance(0.1)
+    recorder = broadcaster.series_recorder("tester", "tester-1")
+    recorder.event(OBJ, "Normal", "Done", "Doing", "it is done")
+    await written(client, broadcaster, SERIES)
     assert clock.waiting == 0
-    broadcaster.series_recorder("tester", "tester-1").event(OBJ, "Normal", "Done", "Doing", "it is done")
+    recorder.event(OBJ, "Normal", "Done", "Doing", "it is done")
     await written(client, broadcaster, SERIES)
     assert clock.waiting == 1
     await clock.advance(721)
     assert clock.waiting == 0
     task.cancel()
     await asyncio.wait([task])
+
+
+async def test_series_recorder_finishes_single_events_at_ends_of_periods(client, broadcaster, clock):
+    recorder = broadcaster.series_recorder("example.com/tester", "tester-1")
+    recorder.event(OBJ, "Normal", "Scheduled", "Binding", "bound")
+    await clock.advance(700)  # its six minutes have passed, but the second period has not
+    recorder.event(OBJ, "Normal", "Scheduled", "Binding", "bound")
+    (event,) = await written(client, broadcaster, SERIES)
+    assert event["series"]["count"] == 2
+    await clock.advance(3000)
+    assert await record_and_read_new(recorder, client, broadcaster) == 2

@@ -68,6 +68,20 @@ def test_finish_returns_series_without_event_for_six_minutes(cache):
     assert len(cache) == 0
 
 
+def test_has_series_while_a_repeated_event_may_repeat(cache, monkeypatch):
+    monkeypatch.setattr(series, "SERIES_MAX", 1)
+    observe(cache, event(), at=0)
+    assert not cache.has_series
+    observe(cache, event(), at=0)
+    assert cache.has_series
+    cache.finish(elapsed_seconds=361)
+    assert not cache.has_series
+    observe(cache, event(), at=400)
+    observe(cache, event(), at=400)
+    observe(cache, event(reason="other"), at=400)
+    assert not cache.has_series
+
+
 def test_series_cache_is_bounded(cache, monkeypatch):
     monkeypatch.setattr(series, "SERIES_MAX", 2)
     for reason in "abc":
