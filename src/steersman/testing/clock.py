@@ -26,6 +26,8 @@ QUIET_SECONDS: Final = 0.05
 _SHORTEST_SECONDS: Final = 1e-6
 #: Time without a change after which a quiet stretch is skipped, unless the clock has another.
 QUIET_STRETCH_SECONDS: Final = 120.0
+#: Shortest stretch that is skipped: the heartbeats at the end of a shorter one would cost as much as those within it.
+_SKIPPED_SECONDS_MIN: Final = 80.0
 
 
 def duration_seconds(seconds: float, *, minutes: float, hours: float, days: float) -> float:
@@ -141,7 +143,7 @@ class VirtualClock(FakeClock):
             return instant
         others = [due for due, _, timer in self._timers if timer.pending and timer.group is None]
         stretch_end = min([end, *others])
-        is_worthwhile = stretch_end - self._elapsed >= self.quiet_stretch_seconds
+        is_worthwhile = stretch_end - self._elapsed >= _SKIPPED_SECONDS_MIN
         return self._skip_to(stretch_end) if is_worthwhile else instant
 
     def _skip_to(self, time: float) -> float:

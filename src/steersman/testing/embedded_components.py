@@ -35,6 +35,8 @@ _GRACE_SECONDS: Final = 5.0
 #: Interval of the nodes' heartbeats on a virtual clock. A heartbeat is exact there and is never late: with this interval
 #: the node monitor's grace period of 50 s does not end between two of them.
 VIRTUAL_RENEW_SECONDS: Final = 38.0
+#: Margin of the interval between two taints.
+_RATE_MARGIN: Final = 1.2
 #: The controller that waits for heartbeats.
 _NODE_LIFECYCLE: Final = "node-lifecycle-controller"
 
@@ -105,7 +107,7 @@ def _quiet_stretch_seconds(options: ManagerOptions) -> float:
     """
     rates = (options.node_eviction_rate, options.secondary_node_eviction_rate)
     grace_periods = (options.node_monitor_grace_period_seconds, options.node_startup_grace_period_seconds)
-    return max(QUIET_STRETCH_SECONDS, *grace_periods, *(2 / rate for rate in rates if rate > 0))
+    return max(QUIET_STRETCH_SECONDS, *grace_periods, *(_RATE_MARGIN / rate for rate in rates if rate > 0))
 
 
 def _context(

@@ -112,6 +112,16 @@ async def test_advance_fires_other_timers_at_their_time_when_it_skips():
     assert len(times) < 12
 
 
+async def test_advance_skips_a_stretch_that_is_shorter_than_the_quiet_time_before_it():
+    clock = skipping_clock()
+    clock.quiet_stretch_seconds = 200
+    times = beating(clock)
+    clock.timer(300, lambda: None)
+    clock.timer(370, lambda: None)
+    await clock.advance(390)
+    assert times == [30, 60, 90, 120, 150, 180, 210, 300, 330, 360, 390]
+
+
 async def test_monitors_stand_still_while_a_stretch_is_skipped():
     clock, fired = skipping_clock(), []
     beating(clock)

@@ -1,5 +1,8 @@
 """Components of an embedded cluster."""
 
+import pytest
+
+from steersman.controllers.manager.options import ManagerOptions
 from steersman.testing.embedded import EmbeddedCluster
 
 
@@ -34,3 +37,12 @@ async def test_components_have_user_agents_of_their_own():
         await cluster.settle()
         agents = {record.user_agent.partition("/")[0] for record in cluster.requests()}
     assert agents == {"kube-controller-manager", "kube-scheduler", "kubelet", "embedded-test"}
+
+
+@pytest.mark.parametrize(("rate", "seconds"), [(0.01, 120), (0.002, 600), (0, 120)])
+async def test_quiet_stretch_begins_when_no_taint_can_follow(rate, seconds):
+    options = ManagerOptions(secondary_node_eviction_rate=rate)
+    async with EmbeddedCluster(
+        clock="virtual", nodes=0, controllers=["node-lifecycle-controller"], scheduler=False, manager_options=options
+    ) as cluster:
+        assert cluster.clock.quiet_stretch_seconds == seconds
