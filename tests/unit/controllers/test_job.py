@@ -8,13 +8,16 @@ import msgspec
 import pytest
 from lightkube.models.batch_v1 import Job, JobStatus, PodFailurePolicy, SuccessPolicy
 from lightkube.models.core_v1 import Pod
+from prometheus_client import CollectorRegistry
 
 from steersman.client import tree
+from steersman.client.changes import Added, Deleted, Updated
 from steersman.controllers.job import facts, plan
 from steersman.controllers.job.accounting import account, end_events, finish, settle, with_suspension
 from steersman.controllers.job.backoff import Failures, ended_at
 from steersman.controllers.job.controller import build
 from steersman.controllers.job.indexes import Indexes
+from steersman.controllers.job.metrics import JobMetrics
 from steersman.controllers.job.observed import observe
 from steersman.controllers.job.policies import match_failure, met_success_policy
 from steersman.controllers.job.templates import generated_prefix, new_pod
@@ -367,6 +370,81 @@ def test_long_names_are_cut_before_the_index():
     assert generated_prefix("x" * 63, 12) == "x" * 54 + "-12-"
 
 
+# Metrics
+
+
+@pytest.fixture
+def metrics():
+    return JobMetrics(CollectorRegistry())
+
+
+def samples(metrics, name):
+    """Return the values of a counter by its labels' values, without zeros."""
+    counter = getattr(metrics, name)
+    return {
+        tuple(sample.labels.values()): sample.value
+        for family in counter.collect()
+        for sample in family.samples
+        if sample.name.endswith("_total") and sample.value
+    }
+
+
+def test_metrics_count_pods_by_which_a_status_grows(metrics):
+    metrics.count_status(job({"succeeded": 1, "failed": 2}), JobStatus(succeeded=3, failed=3))
+    metrics.count_status(job(), JobStatus())
+    assert samples(metrics, "_pods") == {("NonIndexed", "succeeded"): 2, ("NonIndexed", "failed"): 1}
+    assert samples(metrics, "_indexes") == {}
+
+
+@pytest.mark.parametrize(("limits", "label"), [({}, "global"), ({"backoffLimitPerIndex": 1}, "perIndex")])
+def test_metrics_count_indexes_by_which_a_status_grows(metrics, limits, label):
+    before = indexed({"completedIndexes": "0", "failedIndexes": ""}, completions=5, **limits)
+    metrics.count_status(before, JobStatus(completedIndexes="0-2", failedIndexes="4"))
+    metrics.count_status(before, JobStatus())
+    assert samples(metrics, "_indexes") == {("succeeded", label): 2, ("failed", label): 1}
+    assert samples(metrics, "_pods") == {("Indexed", "succeeded"): 2}
+
+
+@pytest.mark.parametrize(
+    ("pods", "spec", "reason"),
+    [
+        ([], {}, "new"),
+        ([pod("a", "Failed")], {}, "recreate_terminating_or_failed"),
+        ([pod("a", deleted=True)], {}, "recreate_terminating_or_failed"),
+        ([pod("a", "Failed")], {"podReplacementPolicy": "Failed"}, "recreate_failed"),
+        ([], {"podReplacementPolicy": "Failed"}, "new"),
+    ],
+)
+def test_metrics_count_creations_by_reason(metrics, pods, spec, reason):
+    metrics.count_creations(see(job(**spec), *pods), succeeded=2, failed=1)
+    assert samples(metrics, "_creations") == {(reason, "succeeded"): 2, (reason, "failed"): 1}
+
+
+def test_metrics_count_actions_of_counted_failures(metrics):
+    rules = {"rules": [{"action": "Ignore", "onExitCodes": {"operator": "In", "values": [7]}}]}
+    seen = see(job(podFailurePolicy=rules), pod("a", "Failed", exit_code=7), pod("b", "Failed", exit_code=8))
+    accounting = account(seen, JobStatus(), None, now=NOW)
+    assert accounting.status.uncountedTerminatedPods.failed == ["b"]
+    metrics.count_actions(accounting.policy_actions)
+    assert samples(metrics, "_actions") == {("Ignore",): 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "event"),
+    [
+        (Added(pod("a", "Failed")), "add"),
+        (Updated(pod("a"), pod("a", "Succeeded")), "add"),
+        (Updated(pod("a", "Failed"), pod("a", "Failed", tracked=False)), "delete"),
+        (Deleted(pod("a", "Failed")), "delete"),
+        (Deleted(pod("a", "Failed", tracked=False)), None),
+        (Added(pod("a")), None),
+    ],
+)
+def test_metrics_count_finished_pods_with_the_finalizer(metrics, change, event):
+    metrics.count_tracked(change)
+    assert samples(metrics, "_tracked") == ({(event,): 1} if event else {})
+
+
 # On a server
 
 
@@ -400,6 +478,12 @@ async def test_job_runs_to_completion(cluster):
     await cluster.until(lambda: cluster.events("Completed"))
     labels = {"completion_mode": "NonIndexed", "result": "succeeded", "reason": "CompletionsReached"}
     assert cluster.sample(controller, "job_controller_jobs_finished_total", labels) == 1
+    labels = {"completion_mode": "NonIndexed", "result": "succeeded"}
+    assert cluster.sample(controller, "job_controller_job_pods_finished_total", labels) == 2
+    labels = {"reason": "new", "status": "succeeded"}
+    assert cluster.sample(controller, "job_controller_job_pods_creation_total", labels) == 2
+    labels = {"event": "add"}
+    assert cluster.sample(controller, "job_controller_terminated_pods_tracking_finalizer_total", labels) == 2
 
 
 async def have(cluster, count):

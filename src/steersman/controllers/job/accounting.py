@@ -42,6 +42,8 @@ class Accounting:
     to_untrack: tuple[Pod, ...]
     #: Final condition, written once all Pods are counted and terminated.
     final: JobCondition | None
+    #: Actions of the rules of the failure policy that matched the newly counted failures.
+    policy_actions: tuple[str, ...] = ()
 
 
 def account(seen: Observed, status: JobStatus, ending: JobCondition | None, *, now: datetime) -> Accounting:
@@ -52,6 +54,7 @@ def account(seen: Observed, status: JobStatus, ending: JobCondition | None, *, n
     succeeded, failed = list(uncounted.succeeded or ()), list(uncounted.failed or ())
     new_indexes: set[int] = set()
     to_untrack: list[Pod] = []
+    actions: list[str] = []
     full = False
     failing = ending is not None and ending.type == facts.FAILURE_TARGET
     for pod in _in_order(seen):
@@ -63,13 +66,16 @@ def account(seen: Observed, status: JobStatus, ending: JobCondition | None, *, n
         to_untrack.append(pod)
         if facts.has_succeeded(pod) and uid_of(pod) not in failed:
             _count_success(seen, pod, succeeded, new_indexes)
-        elif (facts.has_failed(pod, seen.job) or failing) and uid_of(pod) not in failed and _counts(seen, pod):
-            failed.append(uid_of(pod))
+        elif (facts.has_failed(pod, seen.job) or failing) and uid_of(pod) not in failed and _is_valid(seen, pod):
+            matched = match_failure(facts.spec_of(seen.job).podFailurePolicy, pod)
+            actions += [matched.action] if matched.action else []
+            failed += [uid_of(pod)] if matched.counts else []
     status = replaced(status, uncountedTerminatedPods=_uncounted(succeeded, failed))
     status = _with_indexes(seen, status, new_indexes)
     if ending is not None and not is_condition_true(status.conditions, ending.type):
         status = replaced(status, conditions=[*(status.conditions or ()), ending])
-    return Accounting(status, tuple(to_untrack), None if ending is None or full else _final(ending, now))
+    final = None if ending is None or full else _final(ending, now)
+    return Accounting(status, tuple(to_untrack), final, tuple(actions))
 
 
 def _in_order(seen: Observed) -> Sequence[Pod]:
@@ -97,10 +103,8 @@ def _count_success(seen: Observed, pod: Pod, succeeded: list[str], new_indexes: 
         new_indexes.add(index)
 
 
-def _counts(seen: Observed, pod: Pod) -> bool:
-    if facts.is_indexed(seen.job) and facts.index_in(pod, seen.job) is None:
-        return False
-    return match_failure(facts.spec_of(seen.job).podFailurePolicy, pod).counts
+def _is_valid(seen: Observed, pod: Pod) -> bool:
+    return not facts.is_indexed(seen.job) or facts.index_in(pod, seen.job) is not None
 
 
 def _with_indexes(seen: Observed, status: JobStatus, new: Collection[int]) -> JobStatus:

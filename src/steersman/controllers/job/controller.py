@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from lightkube.models.batch_v1 import Job, JobStatus
 from lightkube.models.core_v1 import Pod
-from prometheus_client import Counter
 
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client import PatchType
@@ -19,6 +18,7 @@ from steersman.client.objects import key_of, labels_of, name_of, namespace_of, u
 from steersman.controllers.job import facts, plan
 from steersman.controllers.job.accounting import Accounting, account, end_events, finish, settle, with_suspension
 from steersman.controllers.job.backoff import Failures
+from steersman.controllers.job.metrics import JobMetrics
 from steersman.controllers.job.observed import Observed, observe
 from steersman.controllers.job.templates import new_pod
 from steersman.controllers.shared.base import ManagedController
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 
 #: Pod events are batched for this time.
 BATCH_SECONDS: Final = 1.0
-
-#: Condition that ends a Job, to the label ``result``.
-_RESULTS: Final = {"Complete": "succeeded", "Failed": "failed"}
 
 
 class JobController(ManagedController):
@@ -80,10 +77,8 @@ class JobController(ManagedController):
             unowned=self._release_if_tracked,
         )
         self.pods.add_callback(self.pod_events.changed)
-        self._finished: Final = Counter(
-            "job_controller_jobs_finished_total", "Jobs that have finished", ("completion_mode", "result", "reason"),
-            registry=context.metrics.registry,
-        )  # fmt: skip
+        self.metrics: Final = JobMetrics(context.metrics.registry)
+        self.pods.add_callback(self.metrics.count_tracked)
 
     # Event handlers
 
@@ -241,6 +236,7 @@ class JobController(ManagedController):
         ]
         self.control.expectations.expect(key, creations=len(new_pods))
         created = await self.control.create(key, seen.job, new_pods)
+        self.metrics.count_creations(seen, succeeded=len(created.pods), failed=created.failures)
         return _Written(created=created.pods, deleted=(), error=created.error, managed=True)
 
     async def _delete(self, key: str, seen: Observed, pods: Sequence[Pod], *, count: bool) -> _Written:
@@ -255,6 +251,7 @@ class JobController(ManagedController):
 
     async def _keep_account(self, key: str, seen: Observed, accounting: Accounting) -> None:
         job = await self._write(key, seen.job, accounting.status)
+        self.metrics.count_actions(accounting.policy_actions)
         self._failures[key] = seen.failures
         untracked_uids = await self._untrack_all(key, accounting.to_untrack)
         tracked = {uid_of(pod) for pod in seen.tracked} - untracked_uids
@@ -276,6 +273,7 @@ class JobController(ManagedController):
             return job
         written = await self.client.update_status(replaced(job, status=status))
         self.own_writes.note(key, self.jobs, written)
+        self.metrics.count_status(job, status)
         return written
 
     async def _untrack_all(self, key: str, pods: Sequence[Pod]) -> set[str]:
@@ -290,10 +288,7 @@ class JobController(ManagedController):
         return untracked_uids
 
     def _record_end(self, job: Job) -> None:
-        mode = facts.spec_of(job).completionMode or "NonIndexed"
-        for condition in (job.status.conditions if job.status else None) or ():
-            if condition.type in _RESULTS and condition.status == "True":
-                self._finished.labels(mode, _RESULTS[condition.type], condition.reason or "").inc()
+        self.metrics.count_end(job)
         for type_, reason, message in end_events(job):
             self.events.event(job, type_, reason, message)
 

@@ -31,6 +31,8 @@ class Created(NamedTuple):
     pods: tuple[Pod, ...]
     #: First error, except those of a terminating namespace.
     error: Exception | None
+    #: Number of such errors.
+    failures: int = 0
 
 
 class Removed(NamedTuple):
@@ -93,7 +95,7 @@ class PodControl:
             self.expectations.lower(key, creations=len(pods) - len(created))
         # In a terminating namespace, creation fails and is unnecessary.
         failures = [error for error in errors if not is_namespace_terminating(error)]
-        return Created(tuple(created), failures[0] if failures else None)
+        return Created(tuple(created), failures[0] if failures else None, len(failures))
 
     async def _create_one(self, key: str, owner: Any, pod: Pod) -> Pod:
         try:

@@ -1,0 +1,115 @@
+"""Metrics of the Job controller under upstream's names. Upstream: ``pkg/controller/job/metrics``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lightkube.models.batch_v1 import JobStatus
+from prometheus_client import Counter
+
+from steersman.client.changes import Added, Deleted, Updated
+from steersman.controllers.job import facts
+from steersman.controllers.job.indexes import Indexes
+from steersman.runtime.finalizers import has_finalizer
+from steersman.workloads.pods import is_finished
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lightkube.models.batch_v1 import Job
+    from lightkube.models.core_v1 import Pod
+    from prometheus_client import CollectorRegistry
+
+    from steersman.client.changes import Change
+    from steersman.controllers.job.observed import Observed
+
+#: Condition that ends a Job, to the label ``result``.
+_RESULTS: Final = {facts.COMPLETE: "succeeded", facts.FAILED: "failed"}
+
+
+class JobMetrics:
+    """Counters of Jobs, their Pods and their indexes."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(f"job_controller_{name}", text, labels, registry=registry)
+
+        self._jobs = counter("jobs_finished_total", "Jobs that have finished", "completion_mode", "result", "reason")
+        self._pods = counter("job_pods_finished_total", "Pods that were counted", "completion_mode", "result")
+        self._indexes = counter("job_finished_indexes_total", "Indexes that have finished", "status", "backoffLimit")
+        self._creations = counter("job_pods_creation_total", "Pods created", "reason", "status")
+        self._actions = counter(
+            "pod_failures_handled_by_failure_policy_total", "Failed Pods that a rule of a policy matched", "action"
+        )
+        self._tracked = counter(
+            "terminated_pods_tracking_finalizer_total",
+            "Finished Pods that got or lost the tracking finalizer, or got the phase with it", "event",
+        )  # fmt: skip
+
+    def count_end(self, job: Job) -> None:
+        """Count a finished Job by its condition."""
+        for condition in (job.status.conditions if job.status else None) or ():
+            if condition.type in _RESULTS and condition.status == "True":
+                self._jobs.labels(_mode(job), _RESULTS[condition.type], condition.reason or "").inc()
+
+    def count_status(self, job: Job, status: JobStatus) -> None:
+        """Count the Pods and indexes by which a written ``status`` exceeds that of ``job``.
+
+        Upstream: ``recordJobPodFinished``.
+        """
+        before = job.status or JobStatus()
+        succeeded = (status.succeeded or 0) - (before.succeeded or 0)
+        if facts.is_indexed(job):
+            below = facts.spec_of(job).completions or 0
+            limit = "perIndex" if facts.counts_per_index(job) else "global"
+            succeeded = _added(before.completedIndexes, status.completedIndexes, below)
+            failed_indexes = _added(before.failedIndexes, status.failedIndexes, below)
+            _add(self._indexes.labels("succeeded", limit), succeeded)
+            _add(self._indexes.labels("failed", limit), failed_indexes)
+        _add(self._pods.labels(_mode(job), "succeeded"), succeeded)
+        _add(self._pods.labels(_mode(job), "failed"), (status.failed or 0) - (before.failed or 0))
+
+    def count_creations(self, seen: Observed, *, succeeded: int, failed: int) -> None:
+        """Count created Pods, and creations that failed. Upstream: ``recordJobPodsCreationTotal``."""
+        reason = "new"
+        if facts.spec_of(seen.job).podReplacementPolicy == "Failed" and seen.failed:
+            reason = "recreate_failed"
+        elif seen.failed or seen.terminating:
+            reason = "recreate_terminating_or_failed"
+        _add(self._creations.labels(reason, "succeeded"), succeeded)
+        _add(self._creations.labels(reason, "failed"), failed)
+
+    def count_actions(self, actions: Iterable[str]) -> None:
+        """Count failures by the action of the matching rule."""
+        for action in actions:
+            self._actions.labels(action).inc()
+
+    def count_tracked(self, change: Change[Pod]) -> None:
+        """Count a finished Pod that gets the tracking finalizer (``add``) or loses it (``delete``)."""
+        match change:
+            case Added(new=pod):
+                was, has = False, _is_tracked(pod)
+            case Updated(old=old, new=pod):
+                was, has = _is_tracked(old), _is_tracked(pod)
+            case Deleted(old=pod):
+                was, has = _is_tracked(pod), False
+        if was != has:
+            self._tracked.labels("add" if has else "delete").inc()
+
+
+def _mode(job: Job) -> str:
+    return facts.spec_of(job).completionMode or "NonIndexed"
+
+
+def _added(before: str | None, after: str | None, below: int) -> int:
+    return len(Indexes.parse(after, below)) - len(Indexes.parse(before, below))
+
+
+def _add(counter: Counter, amount: int) -> None:
+    """Add an amount; a smaller count, as of a Job with fewer completions, is not subtracted."""
+    if amount > 0:
+        counter.inc(amount)
+
+
+def _is_tracked(pod: Pod) -> bool:
+    return is_finished(pod) and has_finalizer(pod, facts.TRACKING)
