@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
+from steersman.apimachinery.gotext import general_float_text
 from steersman.cel.source import CelError
 from steersman.cel.subtypes import ByDomain, MapList, SetList, UInt
 
@@ -233,6 +234,8 @@ def show_key(key: Any) -> str:
     """Format a key as Go prints it."""
     if isinstance(key, bool):
         return "true" if key else "false"
+    if isinstance(key, float):
+        return general_float_text(key)
     return str(int(key)) if isinstance(key, int) else str(key)
 
 

@@ -73,6 +73,7 @@ def test_evaluator_true_expressions(expression):
         ("[1][1]", "index out of bounds: 1"),
         ("{'a': 1}['b']", "no such key: b"),
         ("self.b", "no such key: b"),
+        ("dyn({1: 2})[2.0]", "no such key: 2"),
         ("self.a.x.y", "no such key: y"),
         ("dyn(1) + dyn('a')", "no such overload"),
         ("dyn(null) + dyn(1)", "no such overload: _+_"),

@@ -205,6 +205,7 @@ def test_object_and_json_patch_literals():
         ("self.slice(0, 2)", 14),
         ("self.sum()", 4),
         ("[self].flatten(2)", 24),
+        ("sets.equivalent(self, self)", 21),
     ],
 )
 def test_lists_charge_upstream_costs(expression, cost):

@@ -35,10 +35,6 @@ def _intersects(left: list[Any], right: list[Any]) -> bool:
     return any(v.contains(right, item) for item in left)
 
 
-def _cost(args: Sequence[Any], _: Any) -> int:
-    return 1 + len(args[0]) * len(args[1])
-
-
 def functions() -> Iterator[Function]:
     """Return the functions of the library."""
     items = list_of(param("T"))
@@ -48,7 +44,7 @@ def functions() -> Iterator[Function]:
         ("intersects", _intersects, 1),
     ):
 
-        def cost(args: Sequence[Any], result: Any, factor: int = factor) -> int:
-            return factor * _cost(args, result)
+        def cost(args: Sequence[Any], _: Any, factor: int = factor) -> int:
+            return 1 + len(args[0]) * len(args[1]) * factor
 
         yield Function(f"sets.{name}", [Overload(f"list_sets_{name}_list", (items, items), BOOL, compute)], cost=cost)
