@@ -180,6 +180,8 @@ def comparison(function: str, fits: Callable[[Any, Any], bool]) -> Callable[[Any
         if kind is other and kind in _ORDERED:
             return bool(fits(left, right))
         if v.is_number(left) and v.is_number(right):
+            if math.isnan(left) or math.isnan(right):
+                raise EvalError("NaN values cannot be ordered")
             return bool(fits(left, right))
         if kind is other and kind in (Timestamp, Duration):
             return bool(fits(left.nanos, right.nanos))
@@ -188,7 +190,7 @@ def comparison(function: str, fits: Callable[[Any, Any], bool]) -> Callable[[Any
     return compare
 
 
-_ORDERED: Final = (int, str, float, bytes, bool, UInt)
+_ORDERED: Final = (int, str, bytes, bool, UInt)
 less = comparison("_<_", lt)
 less_or_equal = comparison("_<=_", le)
 greater = comparison("_>_", gt)

@@ -73,6 +73,8 @@ def test_evaluator_true_expressions(expression):
         ("[1][1]", "index out of bounds: 1"),
         ("{'a': 1}['b']", "no such key: b"),
         ("self.b", "no such key: b"),
+        ("double('NaN') < 1.0", "NaN values cannot be ordered"),
+        ("1 >= double('NaN')", "NaN values cannot be ordered"),
         ("dyn({1: 2})[2.0]", "no such key: 2"),
         ("self.a.x.y", "no such key: y"),
         ("dyn(1) + dyn('a')", "no such overload"),

@@ -60,6 +60,7 @@ _NO_PREFIX = "network address parse error during conversion from string"
         "semver('1.2.3-rc.1').isLessThan(semver('1.2.3')) && semver('1.2.3').minor() == 2 && isSemver('1.2.3')",
         "semver('v1.2', true) == semver('1.2.0') && !isSemver('v1.2')",
         "[optional.of(1), optional.none()].unwrapOpt() == [1] && [1, 2].last().value() == 2",
+        "!optional.ofNonZeroValue(timestamp('0001-01-01T00:00:00Z')).hasValue() && optional.ofNonZeroValue(1).hasValue()",
         "optional.ofNonZeroValue('').or(optional.of('x')).value() == 'x'",
     ],
 )

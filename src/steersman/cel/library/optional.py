@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from steersman.cel.functions import Function, Overload, member
 from steersman.cel.types import BOOL, list_of, optional_of, param
-from steersman.cel.values import NONE, Duration, Optional
+from steersman.cel.values import NONE, Duration, Optional, Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +18,7 @@ def _of(value: Any) -> Optional:
 
 def _of_non_zero(value: Any) -> Optional:
     zero = value is None or (isinstance(value, Duration) and not value.nanos)
+    zero = zero or (isinstance(value, Timestamp) and value.nanos == Timestamp.MIN)
     empty = isinstance(value, (bool, int, float, str, bytes, list, dict)) and not value
     return NONE if zero or empty else Optional(value)
 
