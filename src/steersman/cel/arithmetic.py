@@ -37,7 +37,8 @@ def no_overload(function: str, *args: Any) -> EvalError:
     cel-go names the function only if the first operand neither implements the operation nor is a receiver, i.e. a string,
     timestamp or duration. Upstream: ``evalUnary`` and ``evalBinary``.
     """
-    if args and v.type_name(args[0]) in (*_RECEIVERS, *_IMPLEMENTING.get(function, ())):
+    name = v.type_name(args[0]) if args else ""
+    if name in _RECEIVERS or name in _IMPLEMENTING.get(function, ()):
         return EvalError("no such overload")
     return EvalError(f"no such overload: {function}")
 
