@@ -173,7 +173,8 @@ def test_new_image_restarts_its_container() -> None:
     assert (same["restartCount"], same["state"]) == (0, {"running": {"startedAt": "2026-01-02T03:04:05Z"}})
     assert (new["restartCount"], new["image"], new["containerID"]) == (1, "j", "simulated://u/d/1")
     assert new["state"] == {"running": {"startedAt": "2026-01-02T04:04:05Z"}}
-    assert new["lastState"]["terminated"]["containerID"] == "simulated://u/d/0"
+    last = new["lastState"]["terminated"]
+    assert (last["containerID"], last["exitCode"], last["reason"]) == ("simulated://u/d/0", 143, "Error")
     assert new_pod["status"]["observedGeneration"] == 2
 
 

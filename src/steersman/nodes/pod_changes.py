@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from steersman.apimachinery.timestamps import format_time
 from steersman.nodes.pod_conditions import container_conditions
 from steersman.nodes.pod_status import (
+    SIGTERM_CODE,
     conditions,
     container_id,
     container_statuses,
@@ -95,7 +96,7 @@ def _follow(pod: Tree, container: Tree, status: Tree | None, now: datetime, even
     has_same_image = container.get("image", "") == status.get("image")
     events.append(restart_event(container["name"], is_resized=has_same_image))
     started_at, image = status["state"]["running"].get("startedAt"), container.get("image", "")
-    last = terminated(0, started_at or format_time(now), format_time(now), status["containerID"])
+    last = terminated(SIGTERM_CODE, started_at or format_time(now), format_time(now), status["containerID"])
     updated |= {"image": image, "imageID": image, "lastState": last}
     behavior = behavior_of(annotations_of(pod), container["name"])
     if image_problem(container, behavior, since=now, now=now) is not None:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from steersman.nodes.simulation.events import Event
 
 
-_SIGTERM_CODE: Final = 143
-
-
 def _is_active(pod: Tree) -> bool:
     return not is_terminating(pod) and is_running(pod)
 
@@ -79,7 +76,9 @@ def _field_path(pod: Tree, event: Event) -> str:
 
 def _stop(pod: Tree, stage_context: StageContext) -> Outcome:
     events = _events(pod, map(stop_event, pod_status.running_containers(pod)))
-    return Outcome({"status": pod_termination.finished(pod, stage_context, exit_code=_SIGTERM_CODE)}, events=events)
+    return Outcome(
+        {"status": pod_termination.finished(pod, stage_context, exit_code=pod_status.SIGTERM_CODE)}, events=events
+    )
 
 
 def _follow_spec(pod: Tree, stage_context: StageContext) -> Outcome:

@@ -23,6 +23,9 @@ RESTART_ALL: Final = "RestartAllContainers"
 RESTARTING_ALL: Final = "RestartingAllContainers"
 ALL_CONTAINERS_RESTARTING: Final = "AllContainersRestarting"
 
+#: Exit code of a container that SIGTERM has ended.
+SIGTERM_CODE: Final = 143
+
 _READY_MISSING: Final = 'corresponding condition of pod readiness gate "{}" does not exist.'
 _READY_FALSE: Final = 'the status of pod readiness gate "{}" is not "True", but {}'
 

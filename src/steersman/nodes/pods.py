@@ -39,8 +39,6 @@ WORKERS: Final = 32
 _REFERENCE_RESYNC_SECONDS: Final = 60.0
 #: Requeue delay of a pod whose due transition changed nothing.
 _UNCHANGED_SECONDS: Final = 0.1
-#: Exit code of a container that SIGTERM has ended.
-_SIGTERM_CODE: Final = 143
 #: Rate of Normal events about pods, as ``--event-qps`` and ``--event-burst`` of one kubelet; further ones are dropped.
 _EVENTS_PER_SECOND: Final = 50
 _EVENTS_BURST: Final = 100
@@ -165,7 +163,7 @@ class PodController(BoundPodController):
         status = pod_termination.finished(
             pod,
             stage_context,
-            exit_code=_SIGTERM_CODE,
+            exit_code=pod_status.SIGTERM_CODE,
             reason=pod_preemption.PREEMPTING,
             message=pod_preemption.MESSAGE,
         )

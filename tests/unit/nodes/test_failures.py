@@ -86,7 +86,7 @@ async def test_image_that_cannot_be_pulled_stops_a_running_container() -> None:
         await world.settle(2)
         status = await container(world, "p")
         assert status["state"]["waiting"]["reason"] == "ImagePullBackOff"
-        assert status["lastState"]["terminated"]["exitCode"] == 0
+        assert status["lastState"]["terminated"]["exitCode"] == 143
         assert await world.phase("p") == "Running"
         await set_image(world, "i")
         await world.settle()

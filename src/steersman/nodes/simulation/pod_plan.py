@@ -10,6 +10,7 @@ from steersman.nodes import pod_status, pod_termination
 from steersman.nodes.pod_conditions import container_conditions
 from steersman.nodes.pod_status import (
     RESTARTING_ALL,
+    SIGTERM_CODE,
     conditions,
     deadline_of,
     is_sidecar,
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
 DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
 EVICTED: Final = "Evicted"
 _DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
-_SIGTERM_CODE: Final = 143
 
 
 class PodPlan(NamedTuple):
@@ -121,7 +121,7 @@ def _final(pod: Tree, annotations: Mapping[str, str]) -> _Final | None:
     final_names = []
     deadline = deadline_of(pod)
     if deadline is not None:
-        final_names.append(_Final(deadline, DEADLINE_EXCEEDED, _DEADLINE_MESSAGE, _SIGTERM_CODE, "Normal"))
+        final_names.append(_Final(deadline, DEADLINE_EXCEEDED, _DEADLINE_MESSAGE, SIGTERM_CODE, "Normal"))
     after, since = parse_seconds(annotations.get(EVICT_AFTER)) if annotations else None, status_of(pod).get("startTime")
     if after is not None and since and pod_status.is_running(pod):
         message = f"The node was low on resource: {annotations.get(EVICT_RESOURCE, 'memory')}. "
