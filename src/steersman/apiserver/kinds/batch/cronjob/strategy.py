@@ -8,6 +8,7 @@ from steersman.apimachinery.field import Path
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.batch.cronjob.validation import validate_cron_job, validate_cron_job_update
+from steersman.apiserver.kinds.batch.job.strategy import default_pod_failure_policy
 from steersman.apiserver.kinds.batch.job.warnings import job_warnings
 from steersman.apiserver.kinds.shared.podspec.defaults import default_pod_template
 
@@ -28,7 +29,7 @@ _ZONE_IN_SCHEDULE: Final = (
 
 
 class CronJobStrategy(Strategy):
-    """Strategy of CronJobs. The job template gets defaults of Pods; those of Jobs apply when a Job is created."""
+    """Strategy of CronJobs. The job template gets defaults of Pods and failure policies; those of Jobs apply when a Job is created."""
 
     group_resource = "cronjobs.batch"
     has_generation = True
@@ -49,6 +50,7 @@ class CronJobStrategy(Strategy):
         spec = obj.setdefault("spec", {})
         job = spec.setdefault("jobTemplate", {}).setdefault("spec", {})
         default_pod_template(job.setdefault("template", {}))
+        default_pod_failure_policy(job)
         if not spec.get("concurrencyPolicy"):
             spec["concurrencyPolicy"] = "Allow"
         if spec.get("suspend") is None:

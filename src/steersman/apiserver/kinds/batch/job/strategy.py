@@ -117,13 +117,17 @@ def default_job_spec(spec: Tree) -> None:
         spec["suspend"] = False
     if spec.get("manualSelector") is None:
         spec["manualSelector"] = False
-    policy = spec.get("podFailurePolicy")
-    for rule in (policy or {}).get("rules") or ():
+    default_pod_failure_policy(spec)
+    if spec.get("podReplacementPolicy") is None:
+        spec["podReplacementPolicy"] = "TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed"
+
+
+def default_pod_failure_policy(spec: Tree) -> None:
+    """Default the status of the pod conditions that the failure policy of a Job matches."""
+    for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ():
         for pattern in rule.get("onPodConditions") or ():
             if not pattern.get("status"):
                 pattern["status"] = "True"
-    if spec.get("podReplacementPolicy") is None:
-        spec["podReplacementPolicy"] = "TerminatingOrFailed" if policy is None else "Failed"
 
 
 def generate_selector(obj: Tree) -> None:

@@ -25,6 +25,14 @@ def test_default_sets_pod_defaults_but_no_job_defaults_of_template():
     assert job["template"]["spec"]["dnsPolicy"] == "ClusterFirst"
 
 
+def test_default_sets_status_of_failure_policies():
+    policy = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
+    obj = defaulted(STRATEGY, edited(named(spec=SPEC), {"spec.jobTemplate.spec.podFailurePolicy": policy}))
+    assert STRATEGY.validate(CONTEXT, obj) == []
+    [rule] = obj["spec"]["jobTemplate"]["spec"]["podFailurePolicy"]["rules"]
+    assert rule["onPodConditions"] == [{"type": "DisruptionTarget", "status": "True"}]
+
+
 @pytest.mark.parametrize(("old", "count"), [(None, 0), (CRON, 1)])
 def test_warnings_about_time_zone_in_schedule_on_update(old, count):
     new = edited(CRON, {"spec.schedule": "TZ=UTC @daily"})
