@@ -70,8 +70,7 @@ def validate_claim_update(obj: Tree, old: Tree) -> list[FieldError]:
             masked.pop("storageClassName", None)
     if is_bound:
         masked["resources"] = _with_storage_of(masked.get("resources"), before.get("resources"))
-        if masked.get("volumeAttributesClassName") is not None:
-            masked["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
+        masked["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
     if _without_nulls(masked) != _without_nulls(before):
         detail = (
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n"
@@ -80,7 +79,7 @@ def validate_claim_update(obj: Tree, old: Tree) -> list[FieldError]:
         errors.append(field.forbidden(_SPEC, detail))
     errors += _validate_shrink(spec, old)
     errors += check_unchanged(spec.get("volumeMode"), before.get("volumeMode"), field.Path("volumeMode"))
-    return errors + list(_validate_attributes_class(spec, before))
+    return errors + list(_validate_attributes_class(spec, old))
 
 
 def _without_nulls(spec: Tree) -> Tree:
@@ -108,20 +107,22 @@ def _validate_shrink(spec: Tree, old: Tree) -> Iterator[FieldError]:
         yield field.forbidden(path, "field can not be less than status.capacity")
 
 
-def _validate_attributes_class(spec: Tree, before: Tree) -> Iterator[FieldError]:
-    old, new = before.get("volumeAttributesClassName"), spec.get("volumeAttributesClassName")
-    path = _SPEC.child("volumeAttributesClassName")
-    if old is not None and new is None:
-        yield field.forbidden(path, "update from non-nil value to nil is forbidden")
-    elif old and new == "":
-        yield field.forbidden(path, "update from non-nil value to an empty string is forbidden")
+def _validate_attributes_class(spec: Tree, old: Tree) -> Iterator[FieldError]:
+    """Reject the removal of the class once a class is applied."""
+    name = spec.get("volumeAttributesClassName")
+    if name == old["spec"].get("volumeAttributesClassName"):
+        return
+    if not name and (old.get("status") or {}).get("currentVolumeAttributesClassName") is not None:
+        value = "nil" if name is None else "empty string"
+        detail = f"update to {value} is forbidden when status.currentVolumeAttributesClassName is not nil"
+        yield field.forbidden(_SPEC.child("volumeAttributesClassName"), detail)
 
 
 def validate_claim_status(obj: Tree) -> list[FieldError]:
     """Validate the status of a PersistentVolumeClaim."""
     status = obj.get("status") or {}
     errors = list(_validate_amounts(status.get("capacity") or {}, field.Path("status", "capacity")))
-    path = field.Path("status", "allocatedResourceStatus")  # upstream's spelling
+    path = field.Path("status", "allocatedResourceStatuses")
     for name, state in sorted((status.get("allocatedResourceStatuses") or {}).items()):
         errors += _validate_resource_name(name, path)
         if state not in _RESIZES:

@@ -83,12 +83,20 @@ def test_validate_claim_update_rejects_change_of_class_annotation():
     assert faults == [f'metadata.annotations.{BETA}: Invalid value: "b": field is immutable']
 
 
-@pytest.mark.parametrize(("name", "text"), [(None, "nil"), ("", "an empty string")])
-def test_validate_claim_update_rejects_removal_of_attributes_class(name: str | None, text: str):
+@pytest.mark.parametrize(("name", "text"), [(None, "nil"), ("", "empty string")])
+def test_validate_claim_update_rejects_removal_of_applied_attributes_class(name: str | None, text: str):
+    applied = {**BOUND, "currentVolumeAttributesClassName": "g"}
     faults = error_texts(
-        validate_claim_update(claim(BOUND, volumeAttributesClassName=name), claim(BOUND, volumeAttributesClassName="g"))
+        validate_claim_update(
+            claim(applied, volumeAttributesClassName=name), claim(applied, volumeAttributesClassName="g")
+        )
     )
-    assert f"spec.volumeAttributesClassName: Forbidden: update from non-nil value to {text} is forbidden" in faults
+    detail = f"update to {text} is forbidden when status.currentVolumeAttributesClassName is not nil"
+    assert faults == [f"spec.volumeAttributesClassName: Forbidden: {detail}"]
+    faults = validate_claim_update(
+        claim(BOUND, volumeAttributesClassName=name), claim(BOUND, volumeAttributesClassName="g")
+    )
+    assert faults == []
 
 
 def test_validate_claim_status_rejects_negative_sizes():
@@ -127,7 +135,7 @@ def test_validate_claim_status_rejects_negative_sizes():
             {"allocatedResourceStatuses": {"storage": "Growing"}},
             [
                 (
-                    'status.allocatedResourceStatus: Unsupported value: "storage": supported values: '
+                    'status.allocatedResourceStatuses: Unsupported value: "storage": supported values: '
                     '"ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", '
                     '"NodeResizeInfeasible", "NodeResizePending"'
                 )
