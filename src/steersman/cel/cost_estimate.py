@@ -25,6 +25,8 @@ _OBJECT_COST: Final = 40
 _CHECK_COST: Final = 350_000
 #: Kinds of values whose type is known at run time only.
 _UNKNOWN: Final = ("dyn", "param")
+#: Kinds of values that ``+`` concatenates, or might concatenate.
+_ADDED_KINDS: Final = ("string", "bytes", "list", *_UNKNOWN)
 #: Member functions that traverse their target once.
 _WALKS: Final = frozenset(["lowerAscii", "upperAscii", "substring", "trim"])
 _FOLDS: Final = frozenset(["isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"])
@@ -203,7 +205,7 @@ def _call_cost(
         return 1, 1
     if name in _COMPARISONS:
         return _comparison_cost(name, operands, estimates), 1
-    if name == "_+_" and kind in ("string", "bytes", "list", *_UNKNOWN):
+    if name == "_+_" and kind in _ADDED_KINDS:
         whole = _bound(first + second)
         return (1 if kind == "list" else _share(whole, 10)), whole
     if name == "@in":
@@ -268,7 +270,8 @@ def _comparison_cost(name: str, operands: Sequence[Node], estimates: Sequence[_E
 
 def _conversion_cost(name: str, kind: str, size: int) -> tuple[int, int | None]:
     """Return the cost of a conversion of a text, and the size of its result; other values have no known text."""
-    if kind not in ("bytes" if name == "string" else "string", *_UNKNOWN):
+    converted = "bytes" if name == "string" else "string"
+    if kind != converted and kind not in _UNKNOWN:
         return 1, None
     return _share(size, 10), None if kind in _UNKNOWN else size if name == "string" else _bound(size * 4)
 
