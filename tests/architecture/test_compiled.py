@@ -153,9 +153,16 @@ def broken_constructs(path: str) -> list[str]:
             and isinstance(node.args[1], ast.BinOp)
         ):
             faults.append(f"line {node.lineno}: builds a union of types for each call of isinstance")
+        if isinstance(node, ast.Compare) and any(map(is_starred_display, node.comparators)):
+            faults.append(f"line {node.lineno}: the compiler fails at a starred item after in")
     faults += [f"{name} is caught as different types" for name in names_of_different_exceptions(path)]
     faults += [f"{name}: a tuple of floats needs tuple[float, ...]" for name in final_float_tuples(path)]
     return faults
+
+
+def is_starred_display(node: ast.expr) -> bool:
+    """Report whether an expression is a tuple, list or set that unpacks another."""
+    return isinstance(node, ast.Tuple | ast.List | ast.Set) and any(isinstance(n, ast.Starred) for n in node.elts)
 
 
 def names_of_different_exceptions(path: str) -> list[str]:
