@@ -16,6 +16,7 @@ from steersman.client.objects import name_of
 from steersman.controllers.cronjob import plan
 from steersman.controllers.cronjob.controller import build
 from steersman.controllers.cronjob.missed import Due, NoOccurrence, find_due
+from steersman.runtime.owners import controller_reference
 from steersman.runtime.structs import with_metadata
 
 NOW = datetime(2026, 1, 1, 12, 0, 30, tzinfo=UTC)
@@ -229,6 +230,25 @@ async def test_reconcile_records_and_deletes_finished_jobs(cluster):
         "batch/v1", "CronJob", "cj", lambda item: not item["status"].get("active"), namespace="default"
     )
     await cluster.until(lambda: cluster.events("SuccessfulDelete"))
+
+
+async def test_each_change_of_an_unexpected_job_repeats_its_event(cluster):
+    await run(cluster, schedule="0 0 1 1 *")
+    owner = await cluster.client.get(CronJob, "cj", namespace="default")
+    reference = controller_reference(owner, api_version="batch/v1", kind="CronJob")
+    metadata = {"ownerReferences": [reference.tree()]}
+    await cluster.make("batch/v1", "Job", "mine", namespace="default", metadata=metadata, spec=JOB["spec"])
+
+    def seen(count):
+        async def so():
+            return [event.get("count") for event in await cluster.events("UnexpectedJob")] == [count]
+
+        return so
+
+    await cluster.until(seen(1))
+    status = {"active": 1, "startTime": cluster.clock.now().replace(microsecond=0)}
+    await cluster.client.patch(Job, "mine", {"status": status}, namespace="default", subresource="status")
+    await cluster.until(seen(2))
 
 
 async def test_reconcile_replaces_an_active_job(cluster):

@@ -49,7 +49,7 @@ class CronJobController(ManagedController):
         super().__init__(context, workers=context.options.concurrent_cron_job_syncs)
         self.crons: Final[Informer[CronJob]] = self.informer(CronJob)
         self.crons.add_callback(self._cron_changed)
-        self.jobs: Final[Informer[Job]] = self.watch(Job, keys=self._crons_of, when=_is_relevant)
+        self.jobs: Final[Informer[Job]] = self.watch(Job, keys=self._crons_of, when=self._is_relevant)
         index_dependents(self.jobs)
         self._skew: Final = Histogram(
             "cronjob_controller_job_creation_skew_duration_seconds",
@@ -75,6 +75,15 @@ class CronJobController(ManagedController):
         owner = controller_of(job)
         if owner is not None and owner.kind == "CronJob":
             yield f"{namespace_of(job)}/{owner.name}"
+
+    def _is_relevant(self, change: Change[Job]) -> bool:
+        """Report whether a change can have an effect; each of an unexpected Job repeats its event."""
+        if not isinstance(change, Updated) or plan.is_relevant(change.old, change.new):
+            return True
+        return any(
+            (cron := self.crons.lister.by_key(key)) is not None and plan.is_unexpected(plan.status_of(cron), change.new)
+            for key in self._crons_of(change.new)
+        )
 
     async def reconcile(self, key: str) -> Result | None:
         """Update the status from the Jobs, and create a Job if a start is due."""
@@ -171,10 +180,6 @@ class CronJobController(ManagedController):
             return None
         seconds = (wake - self.clock.now()).total_seconds()
         return Result(requeue_after_seconds=min(max(seconds, SLEEP_SECONDS_MIN), SLEEP_SECONDS_MAX))
-
-
-def _is_relevant(change: Change[Job]) -> bool:
-    return not isinstance(change, Updated) or plan.is_relevant(change.old, change.new)
 
 
 class _CouldNotReplace(Exception):  # noqa: N818 — named by the condition

@@ -117,6 +117,11 @@ def absent(status: CronJobStatus, jobs: Iterable[Job]) -> list[ObjectReference]:
     return [reference for reference in status.active or () if reference.uid not in present]
 
 
+def is_unexpected(status: CronJobStatus, job: Job) -> bool:
+    """Report whether a Job runs that is not among the active ones."""
+    return not ended_as(job) and all(reference.uid != uid_of(job) for reference in status.active or ())
+
+
 def take_in(status: CronJobStatus, jobs: Sequence[Job]) -> tuple[CronJobStatus, list[Event]]:
     """Return the status after removing finished active Jobs and recording the last success."""
     events: list[Event] = []
@@ -127,7 +132,7 @@ def take_in(status: CronJobStatus, jobs: Sequence[Job]) -> tuple[CronJobStatus, 
             status = without(status, [uid_of(job)])
             message = f"Saw completed job: {name_of(job)}, condition: {condition}"
             events.append(Event("Normal", "SawCompletedJob", message))
-        elif not condition and uid_of(job) not in active:
+        elif is_unexpected(status, job):
             message = f"Saw a job that the controller did not create or forgot: {name_of(job)}"
             events.append(Event("Warning", "UnexpectedJob", message))
         if condition == "Complete":
