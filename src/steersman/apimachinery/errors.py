@@ -133,7 +133,6 @@ def failure(
     message: str,
     *,
     details: dict[str, Any] | None = None,
-    headers: Mapping[str, str] | None = None,
 ) -> StatusError:
     """Return an error from its parts; prefer the constructors below. ``details`` is omitted only if ``None``."""
     status: dict[str, Any] = {
@@ -148,7 +147,7 @@ def failure(
     if details is not None:
         status["details"] = details
     status["code"] = code
-    return StatusError(status, headers=headers)
+    return StatusError(status)
 
 
 def _details(
@@ -320,13 +319,13 @@ def internal_error(detail: str) -> StatusError:
     )
 
 
-def server_timeout(group_resource: str, operation: str, *, retry_after_seconds: int = 0) -> StatusError:
+def server_timeout(group_resource: str, operation: str) -> StatusError:
     """Return 500 ServerTimeout: the operation did not complete; the client may retry."""
     return failure(
         500,
         Reason.SERVER_TIMEOUT,
         f"The {operation} operation against {group_resource} could not be completed at this time, please try again.",
-        details=_details(group_resource, operation, retry_after_seconds=retry_after_seconds),
+        details=_details(group_resource, operation),
     )
 
 
@@ -335,20 +334,19 @@ def service_unavailable(message: str) -> StatusError:
     return failure(503, Reason.SERVICE_UNAVAILABLE, message)
 
 
-def timeout(message: str, *, retry_after_seconds: int = 0) -> StatusError:
+def timeout(message: str) -> StatusError:
     """Return 504 Timeout: the request did not complete in time; it may or may not have taken effect."""
-    details = _details(retry_after_seconds=retry_after_seconds)
-    return failure(504, Reason.TIMEOUT, f"Timeout: {message}", details=details)
+    return failure(504, Reason.TIMEOUT, f"Timeout: {message}", details=_details())
 
 
-def too_large_resource_version(minimum: int, current: int, *, retry_after_seconds: int = 1) -> StatusError:
+def too_large_resource_version(minimum: int, current: int) -> StatusError:
     """Return 504 Timeout: the requested version is newer than the server's."""
     cause = {"reason": CAUSE_RESOURCE_VERSION_TOO_LARGE, "message": "Too large resource version"}
     return failure(
         504,
         Reason.TIMEOUT,
         f"Timeout: Too large resource version: {minimum}, current: {current}",
-        details=_details(retry_after_seconds=retry_after_seconds, causes=[cause]),
+        details=_details(retry_after_seconds=1, causes=[cause]),
     )
 
 

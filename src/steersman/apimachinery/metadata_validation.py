@@ -98,20 +98,20 @@ def _validate_loose_parts(metadata: Metadata, path: Path) -> Errors:
     return errors
 
 
-def validate_object_meta_update(new: Metadata, old: Metadata, *, path: Path = _METADATA) -> Errors:
+def validate_object_meta_update(new: Metadata, old: Metadata) -> Errors:
     """Validate an update: immutable fields, and the mutable ones. Upstream: ``ValidateObjectMetaUpdate``."""
     errors: Errors = []
     if old.get("deletionTimestamp"):
-        errors += _validate_no_new_finalizers(new, old, path.child("finalizers"))
+        errors += _validate_no_new_finalizers(new, old, _METADATA.child("finalizers"))
     if not new.get("resourceVersion"):
-        errors.append(field.invalid(path.child("resourceVersion"), "", "must be specified for an update"))
+        errors.append(field.invalid(_METADATA.child("resourceVersion"), "", "must be specified for an update"))
     generation = new.get("generation") or 0
     if generation < (old.get("generation") or 0):
-        errors.append(field.invalid(path.child("generation"), generation, "must not be decremented"))
+        errors.append(field.invalid(_METADATA.child("generation"), generation, "must not be decremented"))
     for name, absent in _FIXED.items():
-        errors += validate_immutable(_present(new, name, absent), _present(old, name, absent), path.child(name))
-    errors += _validate_loose_parts(new, path)
-    errors += validate_managed_fields(new.get("managedFields") or [], path.child("managedFields"))
+        errors += validate_immutable(_present(new, name, absent), _present(old, name, absent), _METADATA.child(name))
+    errors += _validate_loose_parts(new, _METADATA)
+    errors += validate_managed_fields(new.get("managedFields") or [], _METADATA.child("managedFields"))
     return errors
 
 
@@ -222,11 +222,11 @@ def validate_finalizers(finalizers: Sequence[str], path: Path) -> Errors:
     return errors
 
 
-def validate_standard_finalizers(finalizers: Sequence[str], path: Path = _FINALIZERS) -> Errors:
+def validate_standard_finalizers(finalizers: Sequence[str]) -> Errors:
     """Validate the stricter rule of built-in kinds: a domain, except for standard finalizers."""
     detail = "name is neither a standard finalizer name nor is it fully qualified"
     return [
-        field.invalid(path.index(position), name, detail)
+        field.invalid(_FINALIZERS.index(position), name, detail)
         for position, name in enumerate(finalizers)
         if "/" not in name and name not in STANDARD_FINALIZERS
     ]

@@ -23,6 +23,8 @@ CLOSE: Final = 0x8
 PING: Final = 0x9
 PONG: Final = 0xA
 
+#: Status code of a close frame (RFC 6455, 7.4.1).
+_NORMAL_CLOSURE: Final = 1000
 BINARY_PROTOCOL: Final = "binary.k8s.io"
 BASE64_PROTOCOL: Final = "base64.binary.k8s.io"
 #: Prefix of the subprotocol with a bearer token, which is never selected.
@@ -51,9 +53,9 @@ def frame(opcode: int, payload: bytes) -> bytes:
     return head + payload
 
 
-def close_frame(code: int = 1000) -> bytes:
+def close_frame() -> bytes:
     """Encode the frame that ends a connection."""
-    return frame(CLOSE, code.to_bytes(2, "big"))
+    return frame(CLOSE, _NORMAL_CLOSURE.to_bytes(2, "big"))
 
 
 def accept_key(key: str) -> str:

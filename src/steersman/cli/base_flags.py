@@ -118,9 +118,9 @@ def options_of_gates(options: Mapping[str, Any], gates: Mapping[str, bool]) -> d
     return dict(options)
 
 
-def add_log_flags(parser: FlagParser, title: str = "logs") -> None:
+def add_log_flags(parser: FlagParser) -> None:
     """Add the flags that ``logs.set_up`` takes."""
-    group = group_of(parser, title)
+    group = group_of(parser, "logs")
     group.add_argument("--logging-format", choices=logs.FORMATS, default="text", metavar="FORMAT",
                        help='Format of the log: text or json (default "text")')  # fmt: skip
     group.add_argument("--v", "-v", type=values.count, default=0, metavar="LEVEL",
@@ -129,9 +129,9 @@ def add_log_flags(parser: FlagParser, title: str = "logs") -> None:
                        help="Verbosity of some modules: pattern=N,other=N")  # fmt: skip
 
 
-def add_version_flag(parser: FlagParser, title: str = "global") -> None:
+def add_version_flag(parser: FlagParser) -> None:
     """Add ``--version``."""
-    group = group_of(parser, title)
+    group = group_of(parser, "global")
     group.add_argument("--version", action=_Version, nargs="?", const="true", default=argparse.SUPPRESS,
                        metavar="VERSION", help="Print the version and exit; --version=raw for all details")  # fmt: skip
 

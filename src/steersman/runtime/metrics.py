@@ -29,9 +29,9 @@ _BUCKETS: Final = (
 class RuntimeMetrics:
     """Metric families of one manager, in a registry of its own."""
 
-    def __init__(self, registry: CollectorRegistry | None = None, *, process: bool = True) -> None:
+    def __init__(self, *, process: bool = True) -> None:
         """``process``: include the metrics of the process; False where the process exposes them elsewhere."""
-        self.registry: Final = registry or CollectorRegistry()
+        self.registry: Final = CollectorRegistry()
         self.queues: Final = QueueMetricsFamilies(self.registry)
         #: For the clients of the process: ``connect(metrics=metrics.client)``.
         self.client: ClientMetrics = PrometheusClientMetrics(self.registry)

@@ -26,9 +26,8 @@ class _Write(NamedTuple):
 class OwnWrites:
     """Own writes of each key that the caches have not observed; the newest write per informer."""
 
-    def __init__(self, log: logging.Logger, *, timeout_seconds: float = SEEN_TIMEOUT_SECONDS) -> None:
+    def __init__(self, log: logging.Logger) -> None:
         self._log = log
-        self._timeout = timeout_seconds
         self._written: dict[str, dict[Informer[Any], _Write]] = {}
 
     def note(self, key: str, informer: Informer[Any], written: Any) -> None:
@@ -50,7 +49,7 @@ class OwnWrites:
         """Wait until the caches show the writes recorded for ``key``; at most the timeout for each informer."""
         for informer, write in self._written.pop(key, {}).items():
             try:
-                await informer.wait_seen(write.version, key=write.key, timeout_seconds=self._timeout)
+                await informer.wait_seen(write.version, key=write.key, timeout_seconds=SEEN_TIMEOUT_SECONDS)
             except TimeoutError:
                 self._log.warning("the cache of %s is behind the last write for %s, going on", informer.name, key)
 

@@ -83,8 +83,8 @@ class PublicKey:
 class PrivateKey(PublicKey):
     """``SigningKey`` of joserfc."""
 
-    def __init__(self, key: _PrivateKey, *, kid: str = "", algorithm: str = "RS256") -> None:
-        super().__init__(key.public_key(), kid=kid, algorithm=algorithm)
+    def __init__(self, key: _PrivateKey, *, algorithm: str = "RS256") -> None:
+        super().__init__(key.public_key(), algorithm=algorithm)
         self._private: Final = key
         self._signing: Final = _as_jwk(key)
 

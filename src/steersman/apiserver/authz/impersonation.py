@@ -26,7 +26,7 @@ from steersman.apiserver.authz.interface import refusal
 from steersman.apiserver.request import RequestInfo, UserInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from steersman.apiserver.authz.interface import Authorizer
 
@@ -90,9 +90,8 @@ MODES: tuple[Mode, ...] = (
 class Impersonation:
     """Authorization of callers that impersonate."""
 
-    def __init__(self, authorizer: Authorizer, *, modes: Sequence[Mode] = MODES) -> None:
+    def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
-        self._modes = modes
         #: By caller name. As upstream, the last successful mode is tried first, so its errors are returned.
         self._last: dict[str, Mode] = {}
 
@@ -100,7 +99,7 @@ class Impersonation:
         """Return the impersonated user with its default groups. Raises a 403 StatusError."""
         refused: StatusError | None = None
         last = self._last.get(caller.name)
-        for mode in (last, *(mode for mode in self._modes if mode is not last)):
+        for mode in (last, *(mode for mode in MODES if mode is not last)):
             if mode is None or not mode.applies(target, caller):
                 continue
             try:

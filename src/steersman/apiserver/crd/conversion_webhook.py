@@ -45,13 +45,11 @@ _GROWTH_MAX: Final = 4
 class ConversionServices:
     """Dependencies of conversion webhooks."""
 
-    def __init__(
-        self, clients: WebhookClients, *, clock: Clock, dice: Random, metrics: ConversionMetrics | None = None
-    ) -> None:
+    def __init__(self, clients: WebhookClients, *, clock: Clock, dice: Random) -> None:
         self.clients: Final = clients
         self.clock: Final = clock
         self.dice: Final = dice
-        self.metrics: Final = metrics or ConversionMetrics()
+        self.metrics: Final = ConversionMetrics()
 
 
 #: Texts about the only object of a request.

@@ -154,11 +154,11 @@ _ACCESS_MODES: Final = (
 )
 
 
-def first_and_more(texts: Sequence[str], limit: int, *, unit: str = "more...") -> str:
+def first_and_more(texts: Sequence[str], limit: int) -> str:
     """Return the first ``limit`` texts, and how many are left out."""
     joined = ",".join(texts[:limit])
     hidden = len(texts) - limit
-    return f"{joined} + {hidden} {unit}" if hidden > 0 else joined
+    return f"{joined} + {hidden} more..." if hidden > 0 else joined
 
 
 def storage_class_of(obj: Tree) -> str:

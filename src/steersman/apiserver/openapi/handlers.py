@@ -55,7 +55,6 @@ class OpenAPIHandlers:
         custom: CustomSchemas,
         *,
         clock: Clock,
-        cache: DocumentCache | None = None,
         remote: RemoteDocuments | None = None,
     ) -> None:
         """``remote``: documents of aggregated API servers."""
@@ -64,7 +63,7 @@ class OpenAPIHandlers:
         self._merged: tuple[Document, tuple[RemoteSwagger, ...], Document] | None = None
         self._merged_protobuf: tuple[Document, tuple[bytes, ...]] | None = None
         self._merging = asyncio.Lock()
-        self._cache = cache or DocumentCache(catalog, custom)
+        self._cache = DocumentCache(catalog, custom)
         self._clock = clock
 
     async def v2(self, request: Request) -> Response:

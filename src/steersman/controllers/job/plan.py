@@ -139,16 +139,16 @@ class PodsPlan:
     requeue_after_seconds: float | None = None
 
 
-def plan_pods(seen: Observed, *, now: datetime, burst: int = BURST) -> PodsPlan:
+def plan_pods(seen: Observed, *, now: datetime) -> PodsPlan:
     """Return the Pods to create and delete for a running Job."""
     if facts.is_suspended(seen.job):
         return PodsPlan(delete=seen.active)
     desired_indexes = _desired_active(seen)
     surplus = _surplus(seen, max(0, len(seen.active) - desired_indexes))
     if surplus:
-        return PodsPlan(delete=tuple(surplus[:burst]))
+        return PodsPlan(delete=tuple(surplus[:BURST]))
     waiting = seen.terminating if facts.waits_for_the_end(seen.job) else 0
-    missing = min(desired_indexes - waiting - len(seen.active), burst)
+    missing = min(desired_indexes - waiting - len(seen.active), BURST)
     if missing <= 0:
         return PodsPlan()
     if facts.counts_per_index(seen.job):

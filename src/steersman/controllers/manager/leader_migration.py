@@ -58,7 +58,7 @@ class LeaderMigration(msgspec.Struct, frozen=True, rename="camel", forbid_unknow
     api_version: str = f"{GROUP}/{VERSIONS[0]}"
     kind: str = KIND
 
-    def assignment(self, entry: Registration, *, component: str = COMPONENT) -> Assignment:
+    def assignment(self, entry: Registration) -> Assignment:
         """Return where a controller runs; it may be named by its alias. The last entry of a name counts."""
         owners = [
             leader.component
@@ -67,7 +67,7 @@ class LeaderMigration(msgspec.Struct, frozen=True, rename="camel", forbid_unknow
         ]
         if not owners or entry.name == _MAIN_ONLY:
             return Assignment.MAIN
-        return Assignment.MIGRATED if owners[-1] in (component, _ANY) else Assignment.UNOWNED
+        return Assignment.MIGRATED if owners[-1] in (COMPONENT, _ANY) else Assignment.UNOWNED
 
 
 #: Upstream's ``DefaultLeaderMigrationConfiguration``: controllers that moved to the cloud-controller-manager.

@@ -203,9 +203,9 @@ class Writer:
         """Encode SYN_STREAM."""
         return _control(SYN_STREAM, flags, struct.pack("!IIH", stream, 0, 0) + self._block(headers))
 
-    def reply(self, stream: int, headers: Mapping[str, str] | None = None) -> bytes:
-        """Encode SYN_REPLY."""
-        return _control(SYN_REPLY, 0, struct.pack("!I", stream) + self._block(headers or {}))
+    def reply(self, stream: int) -> bytes:
+        """Encode SYN_REPLY, without headers."""
+        return _control(SYN_REPLY, 0, struct.pack("!I", stream) + self._block({}))
 
     def data(self, stream: int, data: bytes, *, last: bool = False) -> bytes:
         """Encode a data frame."""

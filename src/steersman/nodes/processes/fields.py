@@ -26,7 +26,7 @@ def grace_seconds_of(pod: Tree) -> float:
     return 30.0 if seconds is None else float(seconds)
 
 
-def field_text(pod: Tree, path: str, *, ip: str = LOOPBACK) -> str:
+def field_text(pod: Tree, path: str) -> str:
     """Return the value of ``fieldRef.fieldPath``. Raises ``ContainerConfigError``."""
     metadata, spec = pod["metadata"], pod.get("spec") or {}
     subscript = _SUBSCRIPT.match(path)
@@ -41,7 +41,7 @@ def field_text(pod: Tree, path: str, *, ip: str = LOOPBACK) -> str:
         case "spec.nodeName" | "spec.serviceAccountName":
             return str(spec.get(path.removeprefix("spec."), ""))
         case "status.podIP" | "status.podIPs" | "status.hostIP" | "status.hostIPs":
-            return ip
+            return LOOPBACK
     raise ContainerConfigError(f"unsupported fieldPath: {path}")
 
 

@@ -339,11 +339,8 @@ def read_alarms(data: bytes) -> list[tuple[int, str]]:
 # -- watches -------------------------------------------------------------------------------------------------------------
 
 
-def watch_request(*, start_revision: int, with_events: bool = True) -> bytes:
-    """Encode a ``WatchRequest`` for all keys from ``start_revision`` on, with previous states.
-
-    ``with_events=False`` filters all events: such a watch reports only whether its start has been compacted.
-    """
+def watch_request(*, start_revision: int) -> bytes:
+    """Encode a ``WatchRequest`` for all keys from ``start_revision`` on, with previous states."""
     key, range_end = ALL_KEYS
     create = [
         length_delimited(1, key),
@@ -351,8 +348,6 @@ def watch_request(*, start_revision: int, with_events: bool = True) -> bytes:
         integer(3, start_revision),
         boolean(6, True),
     ]
-    if not with_events:
-        create.append(length_delimited(5, b"\x00\x01"))
     return length_delimited(1, b"".join(create))
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.selectors import LabelSelector, SelectorError, from_label_selector
-from steersman.apiserver.kinds.shared.podspec.rules import TEMPLATE_RULES, PodRules
 from steersman.apiserver.kinds.shared.podspec.validate import validate_pod_template
 from steersman.apiserver.kinds.shared.validation import check_unchanged, validate_label_selector
 from steersman.apiserver.spec_facts import new_facts
@@ -83,9 +82,7 @@ def check_always_restarts(template: Tree, path: Path, *, kind: str) -> Iterator[
         yield field.forbidden(path.child("spec", "activeDeadlineSeconds"), detail)
 
 
-def validate_replicated_template(
-    spec: Tree, path: Path, rules: PodRules = TEMPLATE_RULES, facts_for: FactsFor = new_facts
-) -> Iterator[FieldError]:
+def validate_replicated_template(spec: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Validate the template of a Deployment or ReplicaSet, and that the selector matches it. ``path``: the spec's."""
     selector = parse_selector(spec.get("selector"))
     if selector is None:
@@ -95,5 +92,5 @@ def validate_replicated_template(
     where = path.child("template")
     if not selector.is_empty:
         yield from check_labels_match(template, selector, where)
-    yield from validate_pod_template(template, where, rules, facts_for=facts_for)
+    yield from validate_pod_template(template, where, facts_for=facts_for)
     yield from check_always_restarts(template, where, kind="ReplicaSet")

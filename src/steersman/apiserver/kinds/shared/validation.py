@@ -68,12 +68,10 @@ def check_not_negative(value: int | None, path: Path) -> Iterator[FieldError]:
         yield field.invalid(path, value, IS_NEGATIVE)
 
 
-def check_unchanged(
-    new: Any, old: Any, path: Path, *, detail: str = FIELD_IS_IMMUTABLE, go_type: str = ""
-) -> Iterator[FieldError]:
+def check_unchanged(new: Any, old: Any, path: Path, *, go_type: str = "") -> Iterator[FieldError]:
     """Reject a change. Absent equals empty. ``go_type``: the message shows the value by ``go_form``."""
     if (new or None) != (old or None) and not (new in (0, False) and old in (0, False)):
-        yield field.invalid(path, go_form(go_type, new) if go_type and new is not None else new, detail)
+        yield field.invalid(path, go_form(go_type, new) if go_type and new is not None else new, FIELD_IS_IMMUTABLE)
 
 
 def validate_dns_label(value: str, path: Path) -> Iterator[FieldError]:
