@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.errors import conflict, generic_server_response, unsupported_media_type
+from steersman.apimachinery.errors import bad_request, conflict, generic_server_response, unsupported_media_type
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.object_write import ObjectWrite
 from steersman.apiserver.endpoints.options import read_patch_options
@@ -81,6 +81,8 @@ async def patch(scope: RequestScope, request: Request) -> Response:
     """
     served = scope.served
     patch_type = _patch_type(request, is_custom=served.is_custom)
+    if not request.info.name:
+        raise bad_request("name must be provided")
     form = negotiate(request, is_custom=served.is_custom)
     raw = await request.body()
     is_apply = patch_type is ApplyPatch

@@ -105,7 +105,7 @@ class _Routes:
         endpoint = self.endpoints.get(info.verb)
         if endpoint is None or (info.verb == "watch" and method != "GET"):
             raise method_not_supported(self.group_resource, info.verb)
-        if not info.name and info.verb in ("update", "patch"):
+        if not info.name and info.verb == "update":
             raise bad_request("name must be provided")
         return endpoint
 
