@@ -125,10 +125,10 @@ def add_discovery(
     async def v3(request: Request) -> Response:
         return await openapi().v3(request)
 
-    routes.add("/openapi/v2", v2)
-    routes.add("/openapi/v3", v3_index)
-    routes.add("/openapi/v3/", v3_index)
-    routes.add_prefix("/openapi/v3/", v3)
+    routes.add("/openapi/v2", v2, methods=ANY_METHOD)
+    routes.add("/openapi/v3", v3_index, methods=ANY_METHOD)
+    routes.add("/openapi/v3/", v3_index, methods=ANY_METHOD)
+    routes.add_prefix("/openapi/v3/", v3, methods=ANY_METHOD)
 
 
 def add_zpages(routes: Routes, flags: Mapping[str, str], *, clock: Clock) -> None:

@@ -27,10 +27,8 @@ class NoRemoteDocuments:
         return None
 
 
-async def test_root_path_lists_paths_as_upstream():
+def discovery_routes() -> Routes:
     routes = Routes()
-    add_health(routes, HealthChecks([Check("etcd", ping)], [], shutdown=[Check("shutdown", ping)]))
-    add_about(routes, collectors=[])
     add_discovery(
         routes,
         Catalog(table()),
@@ -39,6 +37,21 @@ async def test_root_path_lists_paths_as_upstream():
         server_address=lambda: "",
         remote=NoRemoteDocuments(),
     )
+    return routes
+
+
+@pytest.mark.parametrize("path", ["/apis", "/apis/apps", "/openapi/v3"])
+async def test_plain_handlers_answer_every_method(path):
+    routes = discovery_routes()
+    for method in ("GET", "HEAD", "POST"):
+        scope = {"method": method, "path": path, "query_string": b"", "headers": []}
+        assert (await routes.dispatch(Request(scope, receive=None))).code == 200
+
+
+async def test_root_path_lists_paths_as_upstream():
+    routes = discovery_routes()
+    add_health(routes, HealthChecks([Check("etcd", ping)], [], shutdown=[Check("shutdown", ping)]))
+    add_about(routes, collectors=[])
     scope = {"method": "GET", "path": "/", "query_string": b"", "headers": []}
     text = (await routes.dispatch(Request(scope, receive=None))).body.decode()
     listed = [line.strip(' ",') for line in text.splitlines() if '"/' in line]

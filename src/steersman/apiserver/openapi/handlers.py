@@ -92,7 +92,7 @@ class OpenAPIHandlers:
         content_type, is_protobuf = form
         headers = _about(document.etag, [])
         if _matches(request.header(b"if-none-match"), f'"{document.etag}"'):
-            return Response(304, content_type=b"", headers=headers)
+            return _matched(request, headers)
         fragments = document.json
         if is_protobuf:
             async with self._merging:
@@ -147,7 +147,7 @@ class OpenAPIHandlers:
         content_type, is_protobuf = form
         headers = _about(document.etag, caching)
         if _matches(request.header(b"if-none-match"), f'"{document.etag}"'):
-            return Response(304, content_type=b"", headers=headers)
+            return _matched(request, headers)
         fragments = await asyncio.to_thread(document.protobuf) if is_protobuf else document.json
         return self._respond(fragments, content_type, headers)
 
@@ -157,7 +157,7 @@ class OpenAPIHandlers:
         """Serve a document, or 304 if the client has the one with this hash."""
         content_type, is_protobuf = form
         if _matches(request.header(b"if-none-match"), f'"{etag}"'):
-            return Response(304, content_type=b"", headers=_about(etag, caching))
+            return _matched(request, _about(etag, caching))
         document = await self._cache.document(path)
         if document is None:
             return page_not_found()
@@ -183,6 +183,11 @@ class OpenAPIHandlers:
 def document_address(path: str, etag: str) -> str:
     """Return the URL of a version 3 document with its hash."""
     return f"/openapi/v3/{path}?hash={etag}"
+
+
+def _matched(request: Request, headers: Headers) -> Response:
+    """Return the response to a request whose ``If-None-Match`` names the document. Upstream: Go's ``http.ServeContent``."""
+    return Response(304 if request.method in ("GET", "HEAD") else 412, content_type=b"", headers=headers)
 
 
 def _about(etag: str, caching: Headers) -> Headers:

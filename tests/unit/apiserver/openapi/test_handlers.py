@@ -12,9 +12,9 @@ from steersman.asynckit.clock import FakeClock
 from steersman.schema.resources import Resource, table
 
 
-def request(path: str, query: str = "", **headers: str) -> Request:
+def request(path: str, query: str = "", *, method: str = "GET", **headers: str) -> Request:
     raw = [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()]
-    scope = {"method": "GET", "path": path, "query_string": query.encode(), "headers": raw}
+    scope = {"method": method, "path": path, "query_string": query.encode(), "headers": raw}
     return Request(scope, receive=lambda: None)
 
 
@@ -131,3 +131,12 @@ async def test_both_protobuf_media_types_are_accepted(handlers, version, separat
 
 async def test_empty_path_is_404(handlers):
     assert (await handlers.v3(request("/openapi/v3/"))).code == 404
+
+
+async def test_matching_etag_is_304_for_reads_and_412_for_other_methods(handlers):
+    for serve, path in ((handlers.v2, "/openapi/v2"), (handlers.v3, "/openapi/v3/apis/apps/v1")):
+        etag = tag(await serve(request(path)))
+        codes = [
+            (await serve(request(path, method=method, if_none_match=etag))).code for method in ("GET", "HEAD", "POST")
+        ]
+        assert codes == [304, 304, 412]
