@@ -90,7 +90,10 @@ def plan_deletion(
             return Plan(DeletionStep.WAIT)
         grace_seconds = _mark_gracefully(strategy, ctx, marked, options)
     finalizers = metadata.get("finalizers") or []
-    remaining = finalizers_after(strategy, finalizers, options)
+    if strategy.delete_finalizers and not metadata.get("deletionTimestamp"):
+        remaining = [*finalizers, *(name for name in strategy.delete_finalizers if name not in finalizers)]
+    else:
+        remaining = finalizers_after(strategy, finalizers, options)
     if set(remaining) != set(finalizers):
         _set_finalizers(metadata, remaining)
         finalizers = remaining
@@ -108,9 +111,8 @@ def finalizers_after(strategy: Strategy, finalizers: list[str], options: DeleteO
     """Return the finalizers after a delete request: the finalizer of its propagation policy replaces that of an earlier one."""
     if strategy.default_propagation == "none":
         return finalizers
-    added = [name for name in strategy.delete_finalizers if name not in finalizers]
     policy = _policy(strategy, finalizers, options)
-    remaining = [name for name in finalizers if name not in _POLICY_FINALIZERS] + added
+    remaining = [name for name in finalizers if name not in _POLICY_FINALIZERS]
     return [*remaining, policy] if policy else remaining
 
 

@@ -106,7 +106,8 @@ class Strategy:
     has_generation: ClassVar[bool] = False
     #: Default propagation policy of DELETE: ``background``, ``orphan`` (RCs, Jobs), ``none`` (Events: policies have no effect).
     default_propagation: ClassVar[str] = "background"
-    #: Finalizers that a DELETE adds for controllers that clean up first (custom resource definitions).
+    #: Finalizers that the first DELETE adds for controllers that clean up first (custom resource definitions). It ignores
+    #: the propagation policy, as upstream's storage of definitions does.
     delete_finalizers: ClassVar[tuple[str, ...]] = ()
     #: Warning of a DELETE without a propagation policy.
     delete_warning: ClassVar[str] = ""

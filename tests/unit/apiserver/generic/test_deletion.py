@@ -52,6 +52,26 @@ def _plan(strategy: Strategy = PLAIN, *, options: DeleteOptions | None = None, *
     return plan_deletion(strategy, ctx, obj, options or DeleteOptions(), is_graceful=is_graceful(strategy))
 
 
+class _CleanedUp(Strategy):
+    delete_finalizers = ("example.com/cleanup",)
+
+
+def test_first_delete_of_a_kind_with_cleanup_ignores_the_propagation_policy():
+    orphan = DeleteOptions(propagation_policy="Orphan")
+    for finalizers in ([], ["example.com/f"], ["foregroundDeletion"], ["example.com/cleanup"]):
+        plan = _plan(_CleanedUp(), options=orphan, finalizers=finalizers)
+        assert plan.step is DeletionStep.MARK
+        expected = finalizers if "example.com/cleanup" in finalizers else [*finalizers, "example.com/cleanup"]
+        assert plan.marked["metadata"]["finalizers"] == expected
+
+
+def test_later_delete_of_a_kind_with_cleanup_follows_the_policy_and_adds_no_cleanup():
+    orphan = DeleteOptions(propagation_policy="Orphan")
+    terminating = {"finalizers": ["example.com/f"], "deletionTimestamp": "2020-01-01T00:00:00Z"}
+    plan = _plan(_CleanedUp(), options=orphan, **terminating)
+    assert plan.marked["metadata"]["finalizers"] == ["example.com/f", "orphan"]
+
+
 def test_object_without_finalizers_and_grace_is_removed():
     assert _plan().step is DeletionStep.REMOVE
 
