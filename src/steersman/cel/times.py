@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
@@ -58,11 +59,10 @@ def parse_duration(text: str) -> Duration:
 
 
 def show_duration(value: Duration) -> str:
-    """Format a duration in seconds with the digits needed: ``90s``, ``1.5s``."""
-    nanos = abs(value.nanos)
-    whole, rest = divmod(nanos, NANOS)
-    fraction = f".{rest:09d}".rstrip("0") if rest else ""
-    return f"{'-' if value.nanos < 0 else ''}{whole}{fraction}s"
+    """Format a duration as seconds, a double of the fewest digits without an exponent: ``90s``, ``1.5s``."""
+    whole, rest = divmod(abs(value.nanos), NANOS)
+    seconds = format(Decimal(repr(whole + rest / NANOS)), "f").removesuffix(".0")
+    return f"{'-' if value.nanos < 0 else ''}{seconds}s"
 
 
 def parse_timestamp(text: str) -> Timestamp:

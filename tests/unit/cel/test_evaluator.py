@@ -45,6 +45,8 @@ from steersman.cel.values import EvalError
         "timestamp('2020-01-01T00:00:00Z').getHours('Europe/Berlin') == 1",
         "timestamp('2020-01-01T00:00:00Z').getHours('-02:30') == 21",
         "timestamp('2020-01-01T0:00:00,5Z').getMinutes('+2:5') == 5",
+        "string(duration('1ns')) == '0.000000001s' && string(duration('-1h0.5s')) == '-3600.5s' && string(duration('0s')) == '0s'",
+        "string(duration('2562047h47m16.854775807s')) == '9223372036.854776s'",
         "string(1000000.0) == '1e+06' && string(123456.5) == '123456.5' && string(0.00001) == '1e-05'",
         "double('.5') == 0.5 && double('5.') == 5.0 && string(double('-inf')) == '-Inf'",
         "timestamp('2020-01-01T01:00:00+01:00') == timestamp('2020-01-01T00:00:00Z')",
