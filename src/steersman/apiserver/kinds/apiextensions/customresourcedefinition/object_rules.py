@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.field import ErrorType, FieldError, Path
+from steersman.apimachinery.gotext import quote
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.cel_rules import has_rules
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.field_paths import follow
 from steersman.cel.loading import load
@@ -32,6 +33,9 @@ _RULES: Final = "x-kubernetes-validations"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
 _OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 _COST_FAULT: Final = "operation cancelled: actual cost limit exceeded"
+_MESSAGE_TOO_EXPENSIVE: Final = (
+    "no further validation rules will be run due to call cost exceeds limit for messageExpression"
+)
 #: Schema errors after which rules are not evaluated.
 _BLOCKING: Final = frozenset(
     (ErrorType.NOT_SUPPORTED, ErrorType.REQUIRED, ErrorType.TOO_LONG, ErrorType.TOO_MANY, ErrorType.TYPE_INVALID)
@@ -233,6 +237,9 @@ class _Run:
             )
             raise _OutOfBudgetError(field.invalid(where, type_, detail))
         self._budget -= result.cost
+        if result.error is not None and str(result.error).startswith(_COST_FAULT):
+            shown = quote(rule.rule["messageExpression"])
+            raise _OutOfBudgetError(field.invalid(where, type_, f"{_MESSAGE_TOO_EXPENSIVE}: {shown}"))
         text = result.value.strip() if isinstance(result.value, str) else ""
         if result.error is not None or "\n" in text or len(text.encode()) > _MESSAGE_MAX_BYTES:
             _log.debug("the messageExpression of a rule came to nothing: %s", result.error)

@@ -126,3 +126,17 @@ def test_validate_limits_cost_of_all_rules_of_an_object():
     result = check(spec(properties={"l": items}), {"spec": {"l": ["a" * 1_000_000] * 110}})[0]
     error_texts = "validation failed due to running out of cost budget, no further validation rules will be run"
     assert [text.partition(": ")[2] for text in result] == [f'Invalid value: "string": {error_texts}']
+
+
+def test_validate_ends_with_a_message_expression_above_the_cost_limit():
+    expression = "self.l.map(x, self.l.map(y, x + y).sum()).sum() > 0 ? 'a' : 'b'"
+    schema = spec(
+        **ruled(
+            rule("false", messageExpression=expression),
+            rule("false", message="later"),
+            properties={"l": {"type": "array", "items": NUMBER}},
+        )
+    )
+    errors, _ = check(schema, {"spec": {"l": [1] * 400}})
+    ended = "no further validation rules will be run due to call cost exceeds limit for messageExpression"
+    assert errors == [f'spec: Invalid value: "object": {ended}: "{expression}"']
