@@ -77,8 +77,8 @@ class APIServiceStrategy(Strategy):
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         service = (obj.get("spec") or {}).get("service")
-        where = f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
-        return [columns.name_of(obj), where, _available(obj), columns.age(obj, now)]
+        service_name = f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
+        return [columns.name_of(obj), service_name, _available(obj), columns.age(obj, now)]
 
 
 def _available(obj: Tree) -> str:

@@ -40,8 +40,8 @@ class ServiceAccountStrategy(Strategy):
             return ()
         if old is not None and _MOUNTABLE in (old["metadata"].get("annotations") or {}):
             return ()
-        where = f"metadata.annotations[{_MOUNTABLE}]"
-        return (f"{where}: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets",)
+        annotation = f"metadata.annotations[{_MOUNTABLE}]"
+        return (f"{annotation}: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets",)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [name_of(obj), age(obj, now)]

@@ -41,12 +41,12 @@ def validate_conditions(conditions: Sequence[Tree] | None, path: Path) -> Iterat
     """Validate a list of conditions with unique types."""
     seen: set[str] = set()
     for position, condition in enumerate(conditions or ()):
-        here = path.index(position)
+        item_path = path.index(position)
         type_ = condition.get("type") or ""
         if type_ in seen:
-            yield field.duplicate(here.child("type"), type_)
+            yield field.duplicate(item_path.child("type"), type_)
         seen.add(type_)
-        yield from _validate_condition(condition, here)
+        yield from _validate_condition(condition, item_path)
 
 
 def _validate_condition(condition: Tree, path: Path) -> Iterator[FieldError]:

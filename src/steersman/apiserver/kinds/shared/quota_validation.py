@@ -83,11 +83,11 @@ def validate_quota_status(obj: Tree) -> list[FieldError]:
 
 def _validate_amounts(amounts: Tree, path: Path) -> Iterator[FieldError]:
     for name in sorted(amounts):
-        here = path.key(name)
-        yield from check_resource_name(name, here)
+        key_path = path.key(name)
+        yield from check_resource_name(name, key_path)
         if "/" not in name and not resource_names.is_standard_of_quota(name):
-            yield field.invalid(here, name, "must be a standard resource for quota")
-        yield from check_amount(name, amounts[name], here)
+            yield field.invalid(key_path, name, "must be a standard resource for quota")
+        yield from check_amount(name, amounts[name], key_path)
 
 
 def _is_applicable(scope: str, name: str) -> bool:
@@ -218,8 +218,8 @@ def _validate_limit_amounts(item: Tree, kind: str, path: Path) -> Iterator[Field
         least, most = lists["min"].get(resource), lists["max"].get(resource)
         default, request = lists["default"].get(resource), lists["defaultRequest"].get(resource)
         if least is not None and most is not None and least > most:
-            where = path.child("min").key(resource)
-            yield field.invalid(where, str(least), f"min value {least} is greater than max value {most}")
+            key_path = path.child("min").key(resource)
+            yield field.invalid(key_path, str(least), f"min value {least} is greater than max value {most}")
         yield from _validate_limit_defaults(resource, path, least=least, most=most, default=default, request=request)
         ratio = lists["maxLimitRequestRatio"].get(resource)
         if ratio is not None:
@@ -240,22 +240,22 @@ def _validate_limit_defaults(
     default: Quantity | None,
     request: Quantity | None,
 ) -> Iterator[FieldError]:
-    where = path.child("defaultRequest").key(resource)
+    key_path = path.child("defaultRequest").key(resource)
     if request is not None:
         if least is not None and least > request:
             detail = f"min value {least} is greater than default request value {request}"
-            yield field.invalid(where, str(request), detail)
+            yield field.invalid(key_path, str(request), detail)
         if most is not None and request > most:
             detail = f"default request value {request} is greater than max value {most}"
-            yield field.invalid(where, str(request), detail)
+            yield field.invalid(key_path, str(request), detail)
         if default is not None and request > default:
             detail = f"default request value {request} is greater than default limit value {default}"
-            yield field.invalid(where, str(request), detail)
-    where = path.child("default").key(resource)
+            yield field.invalid(key_path, str(request), detail)
+    key_path = path.child("default").key(resource)
     if default is not None and least is not None and least > default:
-        yield field.invalid(where, str(least), f"min value {least} is greater than default value {default}")
+        yield field.invalid(key_path, str(least), f"min value {least} is greater than default value {default}")
     if default is not None and most is not None and default > most:
-        yield field.invalid(where, str(most), f"default value {default} is greater than max value {most}")
+        yield field.invalid(key_path, str(most), f"default value {default} is greater than max value {most}")
 
 
 def _validate_limit_ratio(

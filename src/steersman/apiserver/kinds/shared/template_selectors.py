@@ -89,8 +89,8 @@ def validate_replicated_template(spec: Tree, path: Path, facts_for: FactsFor = n
         yield field.invalid(path.child("selector"), shown(spec.get("selector")), "invalid label selector")
         return
     template = spec.get("template") or {}
-    where = path.child("template")
+    template_path = path.child("template")
     if not selector.is_empty:
-        yield from check_labels_match(template, selector, where)
-    yield from validate_pod_template(template, where, facts_for=facts_for)
-    yield from check_always_restarts(template, where, kind="ReplicaSet")
+        yield from check_labels_match(template, selector, template_path)
+    yield from validate_pod_template(template, template_path, facts_for=facts_for)
+    yield from check_always_restarts(template, template_path, kind="ReplicaSet")

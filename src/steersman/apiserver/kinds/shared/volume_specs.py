@@ -62,12 +62,12 @@ def _check_glusterfs(source: Tree, path: Path) -> Iterator[FieldError]:
     yield from sources.check_glusterfs(source, path)
     namespace = source.get("endpointsNamespace")
     if namespace is not None:
-        where = path.child("endpointsNamespace")
+        namespace_path = path.child("endpointsNamespace")
         if not namespace:
             detail = "if the endpointnamespace is set, it must be a valid namespace name"
-            yield field.invalid(where, namespace, detail)
+            yield field.invalid(namespace_path, namespace, detail)
         else:
-            yield from validate_dns_label(namespace, where)
+            yield from validate_dns_label(namespace, namespace_path)
 
 
 def _check_azure_file(source: Tree, path: Path) -> Iterator[FieldError]:
@@ -160,13 +160,13 @@ def _validate_inline(spec: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_policy(spec: Tree, path: Path, *, is_inline: bool) -> Iterator[FieldError]:
-    policy, where = spec.get("persistentVolumeReclaimPolicy"), path.child("persistentVolumeReclaimPolicy")
+    policy, reclaim_policy_path = spec.get("persistentVolumeReclaimPolicy"), path.child("persistentVolumeReclaimPolicy")
     if not policy:
         return
     if is_inline and policy != "Retain":
-        yield field.forbidden(where, "may only be Retain in the context of inline volumes")
+        yield field.forbidden(reclaim_policy_path, "may only be Retain in the context of inline volumes")
     elif not is_inline and policy not in _POLICIES:
-        yield field.not_supported(where, policy, _POLICIES)
+        yield field.not_supported(reclaim_policy_path, policy, _POLICIES)
 
 
 def _validate_class_and_mode(spec: Tree, path: Path, *, is_inline: bool) -> Iterator[FieldError]:
@@ -175,14 +175,14 @@ def _validate_class_and_mode(spec: Tree, path: Path, *, is_inline: bool) -> Iter
             yield field.forbidden(path.child("storageClassName"), _NOT_INLINE)
         else:
             yield from validate_dns_subdomain(name, path.child("storageClassName"))
-    mode, where = spec.get("volumeMode"), path.child("volumeMode")
+    mode, volume_mode_path = spec.get("volumeMode"), path.child("volumeMode")
     if mode is None:
         return
     if is_inline and mode != "Filesystem":
         detail = "may not specify volumeMode other than Filesystem in the context of inline volumes"
-        yield field.forbidden(where, detail)
+        yield field.forbidden(volume_mode_path, detail)
     elif not is_inline and mode not in VOLUME_MODES:
-        yield field.not_supported(where, mode, VOLUME_MODES)
+        yield field.not_supported(volume_mode_path, mode, VOLUME_MODES)
 
 
 def _validate_capacity(spec: Tree, path: Path) -> Iterator[FieldError]:

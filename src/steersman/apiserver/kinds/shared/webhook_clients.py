@@ -43,12 +43,12 @@ def validate_review_versions(
         return
     repeats = repeat_positions(versions)
     for position, version in enumerate(versions):
-        here = path.index(position)
+        item_path = path.index(position)
         if position in repeats:
-            yield field.invalid(here, version, "duplicate version")
+            yield field.invalid(item_path, version, "duplicate version")
             continue
         for fault in names.check_dns1035_label(version):
-            yield field.invalid(here, version, fault)
+            yield field.invalid(item_path, version, fault)
     if must_be_known and not set(versions) & set(REVIEW_VERSIONS):
         yield field.invalid(path, versions, f"must include at least one of {', '.join(REVIEW_VERSIONS)}")
 
@@ -86,12 +86,12 @@ def _validate_service(service: Tree, path: Path) -> Iterator[FieldError]:
     url_path = service.get("path")
     if not url_path or url_path == "/":
         return
-    where = path.child("path")
+    field_path = path.child("path")
     if not url_path.startswith("/"):
-        yield field.invalid(where, url_path, "must start with a '/'")
+        yield field.invalid(field_path, url_path, "must start with a '/'")
     for position, step in enumerate(url_path[1:].removesuffix("/").split("/")):
         if not step:
-            yield field.invalid(where, url_path, f"segment[{position}] may not be empty")
+            yield field.invalid(field_path, url_path, f"segment[{position}] may not be empty")
             continue
         for fault in names.check_dns1123_subdomain(step):
-            yield field.invalid(where, url_path, f"segment[{position}]: {fault}")
+            yield field.invalid(field_path, url_path, f"segment[{position}]: {fault}")

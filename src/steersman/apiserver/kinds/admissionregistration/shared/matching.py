@@ -31,25 +31,25 @@ def check_enum(value: str | None, supported: Sequence[str], path: Path) -> Itera
 
 def validate_rule(rule: Tree, path: Path) -> Iterator[FieldError]:
     """Validate a rule: operations and resources."""
-    operations, where = rule.get("operations") or (), path.child("operations")
-    yield from _check_list(operations, where, "operations")
+    operations, operations_path = rule.get("operations") or (), path.child("operations")
+    yield from _check_list(operations, operations_path, "operations")
     for position, operation in enumerate(operations):
-        yield from check_enum(operation, _OPERATIONS, where.index(position))
+        yield from check_enum(operation, _OPERATIONS, operations_path.index(position))
     yield from _check_list(rule.get("apiGroups") or (), path.child("apiGroups"), "API groups")
-    versions, where = rule.get("apiVersions") or (), path.child("apiVersions")
-    yield from _check_list(versions, where, "API versions")
+    versions, api_versions_path = rule.get("apiVersions") or (), path.child("apiVersions")
+    yield from _check_list(versions, api_versions_path, "API versions")
     for position, version in enumerate(versions):
         if not version:
-            yield field.required(where.index(position))
+            yield field.required(api_versions_path.index(position))
     yield from _validate_resources(rule.get("resources") or (), path.child("resources"))
     yield from check_enum(rule.get("scope"), _SCOPES, path.child("scope"))
 
 
-def _check_list(values: Sequence[str], path: Path, what: str) -> Iterator[FieldError]:
+def _check_list(values: Sequence[str], path: Path, plural: str) -> Iterator[FieldError]:
     if not values:
         yield field.required(path)
     if len(values) > 1 and "*" in values:
-        yield field.invalid(path, values, f"if '*' is present, must not specify other {what}")
+        yield field.invalid(path, values, f"if '*' is present, must not specify other {plural}")
 
 
 def _validate_resources(resources: Sequence[str], path: Path) -> Iterator[FieldError]:
@@ -60,18 +60,18 @@ def _validate_resources(resources: Sequence[str], path: Path) -> Iterator[FieldE
     parts: set[str] = set()
     names_one = False
     for position, text in enumerate(resources):
-        here = path.index(position)
+        item_path = path.index(position)
         if not text:
-            yield field.required(here)
+            yield field.required(item_path)
             continue
         resource, slash, part = text.partition("/")
         if not slash:
             names_one = text != "*"
             continue
         if resource in whole:
-            yield field.invalid(here, text, f"if '{resource}/*' is present, must not specify {text}")
+            yield field.invalid(item_path, text, f"if '{resource}/*' is present, must not specify {text}")
         if part in parts:
-            yield field.invalid(here, text, f"if '*/{part}' is present, must not specify {text}")
+            yield field.invalid(item_path, text, f"if '*/{part}' is present, must not specify {text}")
         if part == "*":
             whole.add(resource)
         if resource == "*":
@@ -89,18 +89,18 @@ def validate_conditions(conditions: Sequence[Tree], path: Path, *, has_params: b
         yield field.too_many(path, len(conditions), max_items=_CONDITIONS_MAX)
     seen: set[str] = set()
     for position, condition in enumerate(conditions):
-        here, name = path.index(position), condition.get("name") or ""
+        item_path, name = path.index(position), condition.get("name") or ""
         expression = condition.get("expression") or ""
         if not expression.strip():
-            yield field.required(here.child("expression"))
+            yield field.required(item_path.child("expression"))
         else:
-            yield from check_match_condition(expression, here.child("expression"), has_params=has_params)
+            yield from check_match_condition(expression, item_path.child("expression"), has_params=has_params)
         if not name:
-            yield field.required(here.child("name"))
+            yield field.required(item_path.child("name"))
             continue
-        yield from check_all(here.child("name"), name, names.check_qualified_name(name))
+        yield from check_all(item_path.child("name"), name, names.check_qualified_name(name))
         if name in seen:
-            yield field.duplicate(here.child("name"), name)
+            yield field.duplicate(item_path.child("name"), name)
         seen.add(name)
 
 
@@ -116,15 +116,15 @@ def validate_match(match: Tree, path: Path) -> Iterator[FieldError]:
         yield from validate_label_selector(match.get(name), path.child(name))
     for kind in ("resourceRules", "excludeResourceRules"):
         for position, rule in enumerate(match.get(kind) or ()):
-            here = path.child(kind).index(position)
-            yield from _validate_resource_names(rule.get("resourceNames") or (), here.child("resourceNames"))
-            yield from validate_rule(rule, here)
+            item_path = path.child(kind).index(position)
+            yield from _validate_resource_names(rule.get("resourceNames") or (), item_path.child("resourceNames"))
+            yield from validate_rule(rule, item_path)
 
 
 def _validate_resource_names(resource_names: Sequence[str], path: Path) -> Iterator[FieldError]:
     repeats = repeat_positions(resource_names)
     for position, name in enumerate(resource_names):
-        here = path.index(position)
-        yield from check_all(here, name, names.check_path_segment(name))
+        item_path = path.index(position)
+        yield from check_all(item_path, name, names.check_path_segment(name))
         if position in repeats:
-            yield field.duplicate(here, name)
+            yield field.duplicate(item_path, name)

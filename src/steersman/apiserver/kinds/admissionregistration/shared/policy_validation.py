@@ -58,12 +58,15 @@ def validate_validating_policy(obj: Tree) -> Iterator[FieldError]:
 def validate_policy_status(status: Tree) -> Iterator[FieldError]:
     """Validate the status of a policy: type checking and conditions."""
     path = field.Path("status")
-    checking, where = status.get("typeChecking") or {}, path.child("typeChecking", "expressionWarnings")
+    checking, expression_warnings_path = (
+        status.get("typeChecking") or {},
+        path.child("typeChecking", "expressionWarnings"),
+    )
     for position, warning in enumerate(checking.get("expressionWarnings") or ()):
-        here = where.index(position)
+        item_path = expression_warnings_path.index(position)
         if not warning.get("warning"):
-            yield field.required(here.child("warning"))
-        yield from _validate_field_ref((warning.get("fieldRef") or "").strip(), here.child("fieldRef"))
+            yield field.required(item_path.child("warning"))
+        yield from _validate_field_ref((warning.get("fieldRef") or "").strip(), item_path.child("fieldRef"))
     yield from validate_status_conditions(status.get("conditions"), path.child("conditions"))
 
 
@@ -127,19 +130,19 @@ def _validate_common(spec: Tree, expressions: PolicyExpressions, *, mutates: boo
             yield from _validate_mutated_operations(constraints, path)
         if not constraints.get("resourceRules"):
             yield field.required(path.child("resourceRules"))
-    conditions, where = spec.get("matchConditions") or (), _SPEC.child("matchConditions")
-    yield from validate_conditions(conditions, where, has_params=spec.get("paramKind") is not None)
+    conditions, match_conditions_path = spec.get("matchConditions") or (), _SPEC.child("matchConditions")
+    yield from validate_conditions(conditions, match_conditions_path, has_params=spec.get("paramKind") is not None)
     for position, variable in enumerate(spec.get("variables") or ()):
-        here, name = _SPEC.child("variables").index(position), variable.get("name") or ""
+        item_path, name = _SPEC.child("variables").index(position), variable.get("name") or ""
         if not name.strip():
-            yield field.required(here.child("name"), "name is not specified")
+            yield field.required(item_path.child("name"), "name is not specified")
         elif not _is_identifier(name):
-            yield field.invalid(here.child("name"), name, "must be a valid CEL identifier")
-        expression, where = variable.get("expression") or "", here.child("expression")
+            yield field.invalid(item_path.child("name"), name, "must be a valid CEL identifier")
+        expression, expression_path = variable.get("expression") or "", item_path.child("expression")
         if not expression.strip():
-            yield field.required(where, "expression is not specified")
+            yield field.required(expression_path, "expression is not specified")
         else:
-            yield from expressions.variable(name, expression, where, makes_objects=mutates)
+            yield from expressions.variable(name, expression, expression_path, makes_objects=mutates)
 
 
 def _validate_mutated_operations(match: Tree, path: Path) -> Iterator[FieldError]:
@@ -156,19 +159,19 @@ def _is_identifier(name: str) -> bool:
 
 
 def _validate_kind(kind: Tree, path: Path) -> Iterator[FieldError]:
-    api_version, where = kind.get("apiVersion") or "", path.child("apiVersion")
+    api_version, api_version_path = kind.get("apiVersion") or "", path.child("apiVersion")
     group, _, version = api_version.rpartition("/")
     if not api_version:
-        yield field.required(where)
+        yield field.required(api_version_path)
     elif api_version.count("/") > 1:
-        yield field.invalid(where, api_version, f"unexpected GroupVersion string: {api_version}")
+        yield field.invalid(api_version_path, api_version, f"unexpected GroupVersion string: {api_version}")
     else:
         if group and (faults := names.check_dns1123_subdomain(group)):
-            yield field.invalid(where, group, ",".join(faults))
+            yield field.invalid(api_version_path, group, ",".join(faults))
         if not version:
-            yield field.invalid(where, api_version, "version must be specified")
+            yield field.invalid(api_version_path, api_version, "version must be specified")
         elif faults := names.check_dns1035_label(version):
-            yield field.invalid(where, version, ",".join(faults))
+            yield field.invalid(api_version_path, version, ",".join(faults))
     name = kind.get("kind") or ""
     if not name:
         yield field.required(path.child("kind"))
@@ -207,21 +210,23 @@ def _validate_annotations(
         )
     seen: set[str] = set()
     for position, annotation in enumerate(annotations):
-        here, key = path.index(position), annotation.get("key") or ""
+        item_path, key = path.index(position), annotation.get("key") or ""
         if policy:
             whole = f"{policy}/{key}"
-            yield from check_all(here.child("key"), whole, names.check_qualified_name(whole))
+            yield from check_all(item_path.child("key"), whole, names.check_qualified_name(whole))
         else:
-            yield field.invalid(here.child("key"), key, "requires metadata.name be non-empty")
-        expression, where = annotation.get("valueExpression") or "", here.child("valueExpression")
+            yield field.invalid(item_path.child("key"), key, "requires metadata.name be non-empty")
+        expression, value_expression_path = annotation.get("valueExpression") or "", item_path.child("valueExpression")
         if not expression.strip():
-            yield field.required(where, "valueExpression is not specified")
+            yield field.required(value_expression_path, "valueExpression is not specified")
         elif len(expression.strip().encode()) > _ANNOTATION_EXPRESSION_MAX_BYTES:
-            yield field.required(where, f"must not exceed {_ANNOTATION_EXPRESSION_MAX_BYTES} bytes in length")
+            yield field.required(
+                value_expression_path, f"must not exceed {_ANNOTATION_EXPRESSION_MAX_BYTES} bytes in length"
+            )
         else:
-            yield from expressions.audit_annotation(expression, where)
+            yield from expressions.audit_annotation(expression, value_expression_path)
         if key in seen:
-            yield field.duplicate(here.child("key"), key)
+            yield field.duplicate(item_path.child("key"), key)
         seen.add(key)
 
 
@@ -260,11 +265,11 @@ def _validate_parameters(reference: Tree | None, path: Path) -> Iterator[FieldEr
             yield field.forbidden(path.child("selector"), _EXCLUSIVE)
     if not name and selector is None:
         yield field.required(path, "one of name or selector must be specified")
-    action, where = reference.get("parameterNotFoundAction"), path.child("parameterNotFoundAction")
+    action, action_path = reference.get("parameterNotFoundAction"), path.child("parameterNotFoundAction")
     if not action:
-        yield field.required(where)
+        yield field.required(action_path)
     else:
-        yield from check_enum(action, ("Deny", "Allow"), where)
+        yield from check_enum(action, ("Deny", "Allow"), action_path)
 
 
 def _validate_actions(actions: Sequence[str], path: Path) -> Iterator[FieldError]:

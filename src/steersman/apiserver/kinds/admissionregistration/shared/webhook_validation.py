@@ -45,18 +45,18 @@ def validate_webhooks(obj: Tree, old: Tree | None = None) -> Iterator[FieldError
     )
     seen: set[str] = set()
     for position, webhook in enumerate(webhooks):
-        here, name = _WEBHOOKS.index(position), webhook.get("name") or ""
+        item_path, name = _WEBHOOKS.index(position), webhook.get("name") or ""
         effects = _SIDE_EFFECTS if no_effects else _ALL_SIDE_EFFECTS
-        yield from _validate_webhook(webhook, here, effects, lax_selectors=lax)
+        yield from _validate_webhook(webhook, item_path, effects, lax_selectors=lax)
         versions = webhook.get("admissionReviewVersions") or ()
         yield from validate_review_versions(
             versions,
-            here.child("admissionReviewVersions"),
+            item_path.child("admissionReviewVersions"),
             must_be_known=recognized,
             if_empty=f"must specify one of {', '.join(REVIEW_VERSIONS)}",
         )
         if name and name in seen and unique:
-            yield field.duplicate(here.child("name"), name)
+            yield field.duplicate(item_path.child("name"), name)
         seen.add(name)
 
 

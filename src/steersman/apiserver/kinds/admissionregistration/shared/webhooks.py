@@ -30,10 +30,10 @@ def static_name_warnings(obj: Tree) -> Sequence[str]:
     """Yield a warning if the name has the suffix of manifest-based configurations (KEP-5793)."""
     if not (obj["metadata"].get("name") or "").endswith(_STATIC_SUFFIX):
         return ()
-    when = (
+    condition = (
         "for static manifest-based configurations when the ManifestBasedAdmissionControlConfig feature gate is enabled"
     )
-    return (f'metadata.name: names ending with "{_STATIC_SUFFIX}" will be reserved {when}',)
+    return (f'metadata.name: names ending with "{_STATIC_SUFFIX}" will be reserved {condition}',)
 
 
 def default_selectors(matcher: Tree) -> None:

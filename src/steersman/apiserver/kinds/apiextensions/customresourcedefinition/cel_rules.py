@@ -92,18 +92,18 @@ class _Checker:
         from steersman.cel.openapi import declare  # noqa: PLC0415 — loaded with the first expression
         from steersman.cel.schema_rules import cardinality, compile_rules  # noqa: PLC0415 — as above
 
-        where = path.child(_RULES)
+        field_path = path.child(_RULES)
         type_ = declare(schema, is_resource=place.is_resource)
         if type_ is None:
             detail = (
                 "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert "
                 "structural schema to CEL declarations"
             )
-            yield field.internal(where, detail)
+            yield field.internal(field_path, detail)
             return
         count = place.cardinality if place.cardinality is not None else cardinality(type_)
         for position, rule in enumerate(compile_rules(rules, type_)):
-            yield from self._check_rule(rule, where.index(position), count, place)
+            yield from self._check_rule(rule, field_path.index(position), count, place)
 
     def _check_rule(self, rule: Rule, path: Path, count: int, place: _Place) -> Iterator[FieldError]:
         yield from self._check_cost(rule.max_cost, count, "estimated rule cost", path.child("rule"))
@@ -113,8 +113,10 @@ class _Checker:
             shown = go_form("ValidationRule", rule.rule)
             yield field.invalid(path.child("messageExpression"), shown, rule.message_error)
         elif rule.message is not None:
-            where = path.child("messageExpression")
-            yield from self._check_cost(rule.message_max_cost, count, "estimated messageExpression cost", where)
+            message_expression_path = path.child("messageExpression")
+            yield from self._check_cost(
+                rule.message_max_cost, count, "estimated messageExpression cost", message_expression_path
+            )
         if rule.uses_old:
             if place.uncorrelated is not None:
                 detail = "oldSelf cannot be used on the uncorrelatable portion of the schema within"
@@ -123,10 +125,10 @@ class _Checker:
             detail = "may not be set if oldSelf is not used in rule"
             yield field.invalid(path.child("optionalOldSelf"), rule.rule["optionalOldSelf"], detail)
 
-    def _check_cost(self, cost: int, count: int, what: str, path: Path) -> Iterator[FieldError]:
+    def _check_cost(self, cost: int, count: int, subject: str, path: Path) -> Iterator[FieldError]:
         whole = min(cost * count, _UINT_MAX)
         if whole > _COST_LIMIT:
-            yield field.forbidden(path, _excess(what, whole, _COST_LIMIT))
+            yield field.forbidden(path, _excess(subject, whole, _COST_LIMIT))
         self._costs.append((whole, path))
 
     def check_total(self, path: Path) -> Iterator[FieldError]:
@@ -135,13 +137,13 @@ class _Checker:
         if total <= _TOTAL_COST_LIMIT:
             return
         costs = sorted(self._costs, key=lambda entry: -entry[0])
-        for cost, where in costs[:_EXPENSIVE_MAX]:
+        for cost, rule_path in costs[:_EXPENSIVE_MAX]:
             if cost >= _TOTAL_COST_LIMIT // 100:
-                yield field.forbidden(where, _CONTRIBUTED)
+                yield field.forbidden(rule_path, _CONTRIBUTED)
         yield field.forbidden(path, _excess(_TOTAL, total, _TOTAL_COST_LIMIT))
 
 
-def _excess(what: str, cost: int, limit: int) -> str:
+def _excess(subject: str, cost: int, limit: int) -> str:
     """Return by how much the cost exceeds the limit, in words."""
     factor = cost / limit
     exact = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
@@ -150,4 +152,4 @@ def _excess(what: str, cost: int, limit: int) -> str:
         "try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are "
         "declared"
     )
-    return f"{what} exceeds budget by factor of {shown} ({advice})"
+    return f"{subject} exceeds budget by factor of {shown} ({advice})"

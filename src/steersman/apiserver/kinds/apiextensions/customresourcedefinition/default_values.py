@@ -25,21 +25,21 @@ def validate_defaults(schema: Tree, path: Path, *, is_resource: bool = True) -> 
     """Validate all defaults of a structural schema except those in object metadata."""
     default = schema.get("default")
     if default is not None:
-        where = path.child("default")
+        default_path = path.child("default")
         if not _is_pruned(schema, default):
-            yield field.invalid(where, default, "must not have unknown fields")
+            yield field.invalid(default_path, default, "must not have unknown fields")
         faults = validate_value(schema, default)
         for error in faults:
-            yield placed(error, str(where))
+            yield placed(error, str(default_path))
         if not faults:
-            yield from _broken_rules(schema, default, where)
+            yield from _broken_rules(schema, default, default_path)
     if schema.get("items") is not None:
         items = schema["items"]
         yield from validate_defaults(items, path.child("items"), is_resource=bool(items.get(_EMBEDDED)))
     for name, below in (schema.get("properties") or {}).items():
         if not (is_resource and name in _ENVELOPE):
-            where = path.child("properties").key(name)
-            yield from validate_defaults(below, where, is_resource=bool(below.get(_EMBEDDED)))
+            property_path = path.child("properties").key(name)
+            yield from validate_defaults(below, property_path, is_resource=bool(below.get(_EMBEDDED)))
 
 
 def has_defaults(schema: Any) -> bool:

@@ -26,8 +26,8 @@ def validate_lists(schema: Tree, path: Path) -> Iterator[FieldError]:
     if list_type is not None:
         yield from _validate_list_type(schema, list_type, path)
     if keys and list_type != "map":
-        where, detail = path.child(_LIST_TYPE), f"must be map if {_KEYS} is non-empty"
-        yield field.required(where, detail) if list_type is None else field.invalid(where, list_type, detail)
+        field_path, detail = path.child(_LIST_TYPE), f"must be map if {_KEYS} is non-empty"
+        yield field.required(field_path, detail) if list_type is None else field.invalid(field_path, list_type, detail)
     if list_type == "map":
         yield from _validate_map(schema, path)
     if list_type in ("set", "map") and isinstance(items, dict):
@@ -37,8 +37,8 @@ def validate_lists(schema: Tree, path: Path) -> Iterator[FieldError]:
 def _validate_list_type(schema: Tree, list_type: str, path: Path) -> Iterator[FieldError]:
     type_, items = schema.get("type"), schema.get("items")
     if type_ != "array":
-        where, detail = path.child("type"), f"must be array if {_LIST_TYPE} is specified"
-        yield field.invalid(where, type_, detail) if type_ else field.required(where, detail)
+        type_path, detail = path.child("type"), f"must be array if {_LIST_TYPE} is specified"
+        yield field.invalid(type_path, type_, detail) if type_ else field.required(type_path, detail)
     elif list_type == "set" and isinstance(items, dict):
         yield from _validate_set_items(items, path.child("items"))
     if list_type not in _LIST_TYPES:
@@ -97,8 +97,10 @@ def _validate_not_nullable(
     for key in keys:
         if key not in properties:
             continue
-        here, what = path.child("properties").key(key), f"this property is in {_KEYS}, so it"
+        property_path, subject = path.child("properties").key(key), f"this property is in {_KEYS}, so it"
         if key not in required and properties[key].get("default") is None:
-            yield field.required(here.child("default"), f"{what} must have a default or be a required property")
+            yield field.required(
+                property_path.child("default"), f"{subject} must have a default or be a required property"
+            )
         if properties[key].get("nullable"):
-            yield field.forbidden(here.child("nullable"), f"{what} cannot be nullable")
+            yield field.forbidden(property_path.child("nullable"), f"{subject} cannot be nullable")

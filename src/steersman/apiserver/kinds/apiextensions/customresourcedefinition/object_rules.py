@@ -108,8 +108,8 @@ class _Placed:
 
     def __init__(self, rule: Rule, schema: Tree) -> None:
         self.rule: Final = rule
-        where = rule.rule.get("fieldPath")
-        self.path: Final = follow(where, schema)[0] if where else ""
+        field_path = rule.rule.get("fieldPath")
+        self.path: Final = follow(field_path, schema)[0] if field_path else ""
 
 
 def _compiled(schema: Tree, *, is_resource: bool) -> list[_Placed]:
@@ -161,12 +161,12 @@ class _Run:
             for name, value in obj.items():
                 below = node.properties.get(name)
                 if below is not None:
-                    where = _child(path, name)
+                    child_path = _child(path, name)
                 elif node.others is not None:
-                    below, where = node.others, path.key(name) if path is not None else Path("", subscript=name)
+                    below, child_path = node.others, path.key(name) if path is not None else Path("", subscript=name)
                 else:
                     continue
-                yield from self._below(below, where, value, before.get(name), unchanged=unchanged)
+                yield from self._below(below, child_path, value, before.get(name), unchanged=unchanged)
         elif isinstance(obj, list) and node.items is not None and path is not None:
             old_by_key = _by_keys(old, node.keys)
             for position, item in enumerate(obj):
@@ -207,24 +207,24 @@ class _Run:
         self, placed: _Placed, variables: Mapping[str, Any], path: Path | None, type_: str, obj: Any
     ) -> FieldError | None:
         rule = placed.rule
-        where: Path | str = path if path is not None else NO_PATH
+        error_path: Path | str = path if path is not None else NO_PATH
         if self._budget <= 0 or rule.program is None:
-            raise _OutOfBudgetError(field.invalid(where, type_, _OUT_OF_BUDGET))
+            raise _OutOfBudgetError(field.invalid(error_path, type_, _OUT_OF_BUDGET))
         result = rule.program.evaluate(variables)
         if result.cost > self._budget:
-            raise _OutOfBudgetError(field.invalid(where, type_, _OUT_OF_BUDGET))
+            raise _OutOfBudgetError(field.invalid(error_path, type_, _OUT_OF_BUDGET))
         self._budget -= result.cost
         if result.error is not None:
-            return _fault(str(result.error), _name_of(rule.rule), where, type_)
+            return _fault(str(result.error), _name_of(rule.rule), error_path, type_)
         if result.value is True:
             return None
         if placed.path:
-            where = placed.path if path is None else path.child(placed.path)
-        detail = self._message(rule, variables, where, type_) if rule.message is not None else ""
+            error_path = placed.path if path is None else path.child(placed.path)
+        detail = self._message(rule, variables, error_path, type_) if rule.message is not None else ""
         shown = field.OMIT_VALUE if isinstance(obj, (dict, list)) else obj
-        return _failure(where, shown, detail or _default_message(rule.rule), rule.rule.get("reason"))
+        return _failure(error_path, shown, detail or _default_message(rule.rule), rule.rule.get("reason"))
 
-    def _message(self, rule: Rule, variables: Mapping[str, Any], where: Path | str, type_: str) -> str:
+    def _message(self, rule: Rule, variables: Mapping[str, Any], error_path: Path | str, type_: str) -> str:
         """Return the value of ``messageExpression``; empty if unusable."""
         program: Program | None = rule.message
         if program is None:
@@ -235,7 +235,7 @@ class _Run:
                 "messageExpression evaluation failed due to running out of cost budget, no further validation rules "
                 "will be run"
             )
-            raise _OutOfBudgetError(field.invalid(where, type_, detail))
+            raise _OutOfBudgetError(field.invalid(error_path, type_, detail))
         self._budget -= result.cost
         if result.error is not None and str(result.error).startswith(_COST_FAULT):
             shown = quote(rule.rule["messageExpression"])
@@ -274,28 +274,28 @@ def _default_message(rule: Tree) -> str:
     return str(message).strip() if message else f"failed rule: {_name_of(rule)}"
 
 
-def _fault(text: str, rule: str, where: Path | str, type_: str) -> FieldError:
+def _fault(text: str, rule: str, path: Path | str, type_: str) -> FieldError:
     """Return the error of a rule without a value."""
     if text.startswith(_COST_FAULT):
         detail = f"'{text}': no further validation rules will be run due to call cost exceeds limit for rule: {rule}"
-        raise _OutOfBudgetError(field.invalid(where, type_, detail))
+        raise _OutOfBudgetError(field.invalid(path, type_, detail))
     if text.startswith("no such overload"):
         detail = (
             f"'{text}': call arguments did not match a supported operator, function or macro signature for rule: {rule}"
         )
     else:
         detail = f"{text} evaluating rule: {rule}"
-    return field.invalid(where, type_, detail)
+    return field.invalid(path, type_, detail)
 
 
-def _failure(where: Path | str, value: Any, detail: str, reason: str | None) -> FieldError:
+def _failure(path: Path | str, value: Any, detail: str, reason: str | None) -> FieldError:
     """Return the error of a violated rule. Values of lists and objects are not shown."""
     match reason:
         case "FieldValueForbidden":
-            return field.forbidden(where, detail)
+            return field.forbidden(path, detail)
         case "FieldValueRequired":
-            return field.required(where, detail)
+            return field.required(path, detail)
         case "FieldValueDuplicate":
-            return field.duplicate(where, value)
+            return field.duplicate(path, value)
         case _:
-            return field.invalid(where, value, detail)
+            return field.invalid(path, value, detail)

@@ -122,8 +122,8 @@ def _validate_map_type(schema: Tree, path: Path) -> Iterator[FieldError]:
         return
     if type_ != "object":
         detail = f"must be object if {_MAP_TYPE} is specified"
-        where = path.child("type")
-        yield field.invalid(where, type_, detail) if type_ else field.required(where, detail)
+        type_path = path.child("type")
+        yield field.invalid(type_path, type_, detail) if type_ else field.required(type_path, detail)
     if map_type not in ("atomic", "granular"):
         yield field.not_supported(path.child(_MAP_TYPE), map_type, ("atomic", "granular"))
 

@@ -119,14 +119,14 @@ def _validate_extensions(schema: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_type(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
-    type_, where = schema.get("type"), path.child("type")
+    type_, type_path = schema.get("type"), path.child("type")
     if schema.get(_EMBEDDED) and type_ != "object":
         detail = f"must be object if {_EMBEDDED} is true"
-        yield field.invalid(where, type_, detail) if type_ else field.required(where, detail)
+        yield field.invalid(type_path, type_, detail) if type_ else field.required(type_path, detail)
     elif not type_ and not schema.get(_INT_OR_STRING) and not schema.get(_PRESERVE):
-        yield field.required(where, f"must not be empty {level.value}")
+        yield field.required(type_path, f"must not be empty {level.value}")
     if level is _Level.ROOT and type_ and type_ != "object":
-        yield field.invalid(where, type_, "must be object at the root")
+        yield field.invalid(type_path, type_, "must be object at the root")
 
 
 def _validate_resource(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
@@ -138,8 +138,8 @@ def _validate_resource(schema: Tree, level: _Level, path: Path) -> Iterator[Fiel
         yield field.forbidden(path.child("additionalProperties"), f"must not be used if {_EMBEDDED} is set")
     for name, type_ in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
         if is_resource and name in properties and properties[name].get("type") != type_:
-            where = path.child("properties").key(name).child("type")
-            yield field.invalid(where, properties[name].get("type", ""), f"must be {type_}")
+            type_path = path.child("properties").key(name).child("type")
+            yield field.invalid(type_path, properties[name].get("type", ""), f"must be {type_}")
     if level is _Level.ROOT and "metadata" in properties and _restricts_other_metadata(properties["metadata"]):
         detail = "must not specify anything other than name and generateName, but metadata is implicitly specified"
         yield field.forbidden(path.child("properties").key("metadata"), detail)
@@ -192,8 +192,8 @@ def _validate_in_junctor(schema: Tree, path: Path, *, skip_any_of: bool = False)
     if schema.get("default") is not None:
         yield field.forbidden(path.child("default"), "must be undefined to be structural")
     if "metadata" in (schema.get("properties") or {}):
-        where = path.child("properties").key("metadata")
-        yield field.forbidden(where, "must not be specified in a nested context")
+        key_path = path.child("properties").key("metadata")
+        yield field.forbidden(key_path, "must not be specified in a nested context")
 
 
 def _validate_complete(logic: Tree, schema: Tree, place: Path, path: Path) -> Iterator[FieldError]:
@@ -216,8 +216,8 @@ def _validate_complete_part(part: Tree, schema: Tree, place: Path, path: Path) -
                 part["items"], schema["items"], place.child("items"), path.child("items")
             )
     for name, below in (part.get("properties") or {}).items():
-        here, there = path.child("properties").key(name), place.child("properties").key(name)
+        logic_path, schema_path = path.child("properties").key(name), place.child("properties").key(name)
         if name not in (schema.get("properties") or {}):
-            yield field.required(there, f"because it is defined in {here}")
+            yield field.required(schema_path, f"because it is defined in {logic_path}")
         else:
-            yield from _validate_complete_part(below, schema["properties"][name], there, here)
+            yield from _validate_complete_part(below, schema["properties"][name], schema_path, logic_path)

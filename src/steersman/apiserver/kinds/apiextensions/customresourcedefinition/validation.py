@@ -161,21 +161,23 @@ def _validate_group(group: str, path: Path) -> Iterator[FieldError]:
 def _validate_versions(form: _Form, path: Path) -> Iterator[FieldError]:
     shared_status = has_status(form.common.get("subresources"))
     for position, version in enumerate(form.versions):
-        here = path.index(position)
+        item_path = path.index(position)
         if faults := names.check_dns1035_label(version.get("name") or ""):
-            yield field.invalid(here.child("name"), version.get("name", ""), ",".join(faults))
-        yield from _validate_warning(version, here.child("deprecationWarning"))
+            yield field.invalid(item_path.child("name"), version.get("name", ""), ",".join(faults))
+        yield from _validate_warning(version, item_path.child("deprecationWarning"))
         own = version.get("subresources")
         status = shared_status or has_status(own)
-        yield from validate_schema_part(version.get("schema"), here.child("schema"), has_status=status)
-        yield from validate_subresources(own, here.child("subresources"))
+        yield from validate_schema_part(version.get("schema"), item_path.child("schema"), has_status=status)
+        yield from validate_subresources(own, item_path.child("subresources"))
         yield from validate_columns(
-            version.get("additionalPrinterColumns") or (), here.child("additionalPrinterColumns")
+            version.get("additionalPrinterColumns") or (), item_path.child("additionalPrinterColumns")
         )
         if selectable := version.get("selectableFields"):
             detail = "selectableFields may only be set when version.schema.openAPIV3Schema is not included"
-            where = here.child("selectableFields")
-            yield from validate_selectable_fields(selectable, _schema_of(version), where, if_no_schema=detail)
+            selectable_fields_path = item_path.child("selectableFields")
+            yield from validate_selectable_fields(
+                selectable, _schema_of(version), selectable_fields_path, if_no_schema=detail
+            )
     version_names = [version.get("name", "") for version in form.versions]
     if len(set(version_names)) < len(version_names):
         yield field.invalid(path, _shown(form.versions), "must contain unique version names")
@@ -202,8 +204,10 @@ def _validate_common(form: _Form) -> Iterator[FieldError]:
     yield from validate_columns(columns, _SPEC.child("additionalPrinterColumns"))
     if selectable := common.get("selectableFields"):
         detail = "selectableFields may only be set when validations.schema is included"
-        where = _SPEC.child("selectableFields")
-        yield from validate_selectable_fields(selectable, _schema_of(common), where, if_no_schema=detail)
+        selectable_fields_path = _SPEC.child("selectableFields")
+        yield from validate_selectable_fields(
+            selectable, _schema_of(common), selectable_fields_path, if_no_schema=detail
+        )
 
 
 def _validate_warning(version: Tree, path: Path) -> Iterator[FieldError]:
@@ -270,14 +274,14 @@ def _validate_approval(obj: Tree, old: Tree | None) -> Iterator[FieldError]:
     """Validate API approval of protected groups; unchanged violations are accepted."""
     if not is_protected(obj):
         return
-    approval, why = approval_of(obj)
+    approval, detail = approval_of(obj)
     if old is not None and approval_of(old)[0] is approval:
         return
     path = Path("metadata", "annotations").key(ANNOTATION)
     if approval is Approval.MISSING:
-        yield field.required(path, why)
+        yield field.required(path, detail)
     elif approval is Approval.INVALID:
-        yield field.invalid(path, annotation_of(obj), why)
+        yield field.invalid(path, annotation_of(obj), detail)
 
 
 def _validate_preserve_unknown_fields(spec: Tree, before: Tree | None) -> Iterator[FieldError]:

@@ -44,19 +44,19 @@ def validate_schema_part(part: Tree | None, path: Path, *, has_status: bool) -> 
     schema = (part or {}).get("openAPIV3Schema")
     if schema is None:
         return
-    where = path.child("openAPIV3Schema")
+    schema_path = path.child("openAPIV3Schema")
     # most faults that prevent the conversion are also faults of the schema, which are reported instead
     fault = check_convertible(schema)
-    structural_errors = [] if fault else list(_validate_structure(schema, where))
-    schema_errors = list(validate_schema(schema, where))
-    errors = [*(_validate_root(schema, where) if has_status else ()), *_validate_null(schema, path)]
+    structural_errors = [] if fault else list(_validate_structure(schema, schema_path))
+    schema_errors = list(validate_schema(schema, schema_path))
+    errors = [*(_validate_root(schema, schema_path) if has_status else ()), *_validate_null(schema, path)]
     errors += structural_errors + schema_errors
     yield from errors
     if fault:
         if not errors:
-            yield field.invalid(where, "", fault)
+            yield field.invalid(schema_path, "", fault)
     elif not structural_errors:
-        yield from validate_rules(schema, where, schema_errors)
+        yield from validate_rules(schema, schema_path, schema_errors)
 
 
 def _validate_root(schema: Tree, path: Path) -> Iterator[FieldError]:
@@ -92,38 +92,38 @@ def validate_subresources(subresources: Tree | None, path: Path) -> Iterator[Fie
     if scale is None:
         return
     for name, root in (("specReplicasPath", ".spec"), ("statusReplicasPath", ".status")):
-        value, where = scale.get(name) or "", path.child("scale", name)
+        value, field_path = scale.get(name) or "", path.child("scale", name)
         if not value:
-            yield field.required(where)
+            yield field.required(field_path)
             continue
-        yield from _validate_path(value, where)
+        yield from _validate_path(value, field_path)
         if value.startswith(".") and not value.startswith(f"{root}."):
-            yield field.invalid(where, value, f"should be a json path under {root}")
-    value, where = scale.get("labelSelectorPath") or "", path.child("scale", "labelSelectorPath")
+            yield field.invalid(field_path, value, f"should be a json path under {root}")
+    value, field_path = scale.get("labelSelectorPath") or "", path.child("scale", "labelSelectorPath")
     if value:
-        yield from _validate_path(value, where)
+        yield from _validate_path(value, field_path)
         if value.startswith(".") and not value.startswith((".spec.", ".status.")):
-            yield field.invalid(where, value, "should be a json path under either .spec or .status")
+            yield field.invalid(field_path, value, "should be a json path under either .spec or .status")
 
 
 def validate_columns(columns: Sequence[Tree], path: Path) -> Iterator[FieldError]:
     """Validate additional printer columns."""
     for position, column in enumerate(columns):
-        here = path.index(position)
+        item_path = path.index(position)
         if not column.get("name"):
-            yield field.required(here.child("name"))
+            yield field.required(item_path.child("name"))
         type_, types = column.get("type") or "", f"must be one of {','.join(_COLUMN_TYPES)}"
         if not type_:
-            yield field.required(here.child("type"), types)
+            yield field.required(item_path.child("type"), types)
         elif type_ not in _COLUMN_TYPES:
-            yield field.invalid(here.child("type"), type_, types)
+            yield field.invalid(item_path.child("type"), type_, types)
         format_ = column.get("format")
         if format_ and format_ not in _COLUMN_FORMATS:
-            yield field.invalid(here.child("format"), format_, f"must be one of {','.join(_COLUMN_FORMATS)}")
+            yield field.invalid(item_path.child("format"), format_, f"must be one of {','.join(_COLUMN_FORMATS)}")
         if not column.get("jsonPath"):
-            yield field.required(here.child("JSONPath"))
+            yield field.required(item_path.child("JSONPath"))
         else:
-            yield from _validate_path(column["jsonPath"], here.child("JSONPath"))
+            yield from _validate_path(column["jsonPath"], item_path.child("JSONPath"))
 
 
 def _validate_path(value: str, path: Path) -> Iterator[FieldError]:
@@ -140,25 +140,25 @@ def validate_selectable_fields(
         return
     plain_paths: set[str] = set()
     for position, selectable in enumerate(fields):
-        where, value = path.index(position).child("jsonPath"), selectable.get("jsonPath") or ""
+        field_path, value = path.index(position).child("jsonPath"), selectable.get("jsonPath") or ""
         if not value:
-            yield field.required(where)
+            yield field.required(field_path)
             continue
         try:
             plain, root, target = follow(value, schema, allow_brackets=False)
         except FieldPathError as error:
-            yield field.invalid(where, value, f"is an invalid path: {error}")
+            yield field.invalid(field_path, value, f"is an invalid path: {error}")
             continue
         if root == "metadata":
-            yield field.invalid(where, value, "must not point to fields in metadata")
+            yield field.invalid(field_path, value, "must not point to fields in metadata")
         if target.get("type") not in _SELECTABLE_TYPES:
             detail = (
                 "must point to a field of type string, boolean or integer. Enum string fields and strings with formats "
                 "are allowed."
             )
-            yield field.invalid(where, value, detail)
+            yield field.invalid(field_path, value, detail)
         if plain in plain_paths:
-            yield field.duplicate(where, value)
+            yield field.duplicate(field_path, value)
         plain_paths.add(plain)
     if len(plain_paths) > _SELECTABLE_MAX:
         yield field.too_many(path, len(plain_paths), max_items=_SELECTABLE_MAX)

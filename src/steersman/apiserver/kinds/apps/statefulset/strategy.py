@@ -50,9 +50,9 @@ class StatefulSetStrategy(Strategy):
             spec["podManagementPolicy"] = "OrderedReady"
         _default_update_strategy(spec.setdefault("updateStrategy", {}))
         retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
-        for when in ("whenDeleted", "whenScaled"):
-            if not retention.get(when):
-                retention[when] = "Retain"
+        for event in ("whenDeleted", "whenScaled"):
+            if not retention.get(event):
+                retention[event] = "Retain"
         if spec.get("replicas") is None:
             spec["replicas"] = 1
         if spec.get("revisionHistoryLimit") is None:

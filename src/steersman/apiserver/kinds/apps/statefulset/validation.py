@@ -100,10 +100,10 @@ def _validate_policies(spec: Tree, path: Path) -> Iterator[FieldError]:
     yield from _validate_strategy(spec.get("updateStrategy") or {}, path.child("updateStrategy"))
     retention = spec.get("persistentVolumeClaimRetentionPolicy")
     if retention is not None:
-        for when in ("whenDeleted", "whenScaled"):
-            if retention.get(when) not in ("Retain", "Delete"):
-                where = path.child("persistentVolumeClaimRetentionPolicy", when)
-                yield field.not_supported(where, retention.get(when) or "", ("Retain", "Delete"))
+        for event in ("whenDeleted", "whenScaled"):
+            if retention.get(event) not in ("Retain", "Delete"):
+                field_path = path.child("persistentVolumeClaimRetentionPolicy", event)
+                yield field.not_supported(field_path, retention.get(event) or "", ("Retain", "Delete"))
 
 
 def _validate_counts(spec: Tree, path: Path) -> Iterator[FieldError]:
@@ -133,11 +133,11 @@ def _validate_rolling_update(rolling: Tree, path: Path) -> Iterator[FieldError]:
     unavailable = rolling.get("maxUnavailable")
     if unavailable is None:
         return
-    where = path.child("maxUnavailable")
-    yield from check_int_or_percent(unavailable, where)
+    max_unavailable_path = path.child("maxUnavailable")
+    yield from check_int_or_percent(unavailable, max_unavailable_path)
     if is_zero(unavailable):
-        yield field.invalid(where, unavailable, "cannot be 0")
-    yield from check_at_most_100_percent(unavailable, where)
+        yield field.invalid(max_unavailable_path, unavailable, "cannot be 0")
+    yield from check_at_most_100_percent(unavailable, max_unavailable_path)
 
 
 def _validate_claims(spec: Tree, path: Path) -> Iterator[FieldError]:
@@ -149,18 +149,18 @@ def _validate_pods(
     spec: Tree, path: Path, *, with_template: bool, facts_for: FactsFor = new_facts
 ) -> Iterator[FieldError]:
     yield from check_selector(spec, path, empty_detail="empty selector is invalid for statefulset")
-    template, where = spec.get("template") or {}, path.child("template")
+    template, template_path = spec.get("template") or {}, path.child("template")
     selector = parse_selector(spec.get("selector"))
     if selector is None:
         yield field.invalid(path.child("selector"), shown(spec.get("selector")), "")
     else:
         if not selector.is_empty:
-            yield from check_labels_match(template, selector, where)
+            yield from check_labels_match(template, selector, template_path)
         if with_template:
-            yield from _validate_template(spec, where, facts_for=facts_for)
+            yield from _validate_template(spec, template_path, facts_for=facts_for)
         # upstream validates these again after the whole template, and reports them twice
-        yield from validate_template_metadata(template, where)
-    yield from check_always_restarts(template, where, kind="StatefulSet")
+        yield from validate_template_metadata(template, template_path)
+    yield from check_always_restarts(template, template_path, kind="StatefulSet")
 
 
 def _validate_template(spec: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:

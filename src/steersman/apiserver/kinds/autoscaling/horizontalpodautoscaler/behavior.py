@@ -30,11 +30,11 @@ def validate_behavior(behavior: Tree | None, path: Path) -> Iterator[FieldError]
 
 def _validate_rules(rules: Tree, path: Path) -> Iterator[FieldError]:
     window = rules.get("stabilizationWindowSeconds")
-    where = path.child("stabilizationWindowSeconds")
+    window_path = path.child("stabilizationWindowSeconds")
     if window is not None and window < 0:
-        yield field.invalid(where, window, "must be greater than or equal to zero")
+        yield field.invalid(window_path, window, "must be greater than or equal to zero")
     if window is not None and window > _WINDOW_MAX_SECONDS:
-        yield field.invalid(where, window, f"must be less than or equal to {_WINDOW_MAX_SECONDS}")
+        yield field.invalid(window_path, window, f"must be less than or equal to {_WINDOW_MAX_SECONDS}")
     select = rules.get("selectPolicy")
     if select is not None and select not in _SELECT_POLICIES:
         yield field.not_supported(path.child("selectPolicy"), select, _SELECT_POLICIES)

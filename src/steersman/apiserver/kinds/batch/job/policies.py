@@ -33,18 +33,20 @@ def validate_failure_policy(spec: Tree, path: Path) -> Iterator[FieldError]:
     pod = (spec.get("template") or {}).get("spec") or {}
     containers = {c.get("name") for kind in ("containers", "initContainers") for c in pod.get(kind) or ()}
     for position, rule in enumerate(rules):
-        here = path.child("rules").index(position)
-        yield from _validate_action(rule.get("action") or "", spec, here.child("action"))
+        item_path = path.child("rules").index(position)
+        yield from _validate_action(rule.get("action") or "", spec, item_path.child("action"))
         exit_codes, patterns = rule.get("onExitCodes"), rule.get("onPodConditions")
         if exit_codes is not None:
-            yield from _validate_exit_codes(exit_codes, here.child("onExitCodes"), containers)
+            yield from _validate_exit_codes(exit_codes, item_path.child("onExitCodes"), containers)
         if patterns:
-            yield from _validate_patterns(patterns, here.child("onPodConditions"))
+            yield from _validate_patterns(patterns, item_path.child("onPodConditions"))
         if exit_codes is not None and patterns:
             detail = "specifying both OnExitCodes and OnPodConditions is not supported"
-            yield field.invalid(here, field.OMIT_VALUE, detail)
+            yield field.invalid(item_path, field.OMIT_VALUE, detail)
         if exit_codes is None and not patterns:
-            yield field.invalid(here, field.OMIT_VALUE, "specifying one of OnExitCodes and OnPodConditions is required")
+            yield field.invalid(
+                item_path, field.OMIT_VALUE, "specifying one of OnExitCodes and OnPodConditions is required"
+            )
 
 
 def _check_one_of(value: str, supported: Sequence[str], path: Path) -> Iterator[FieldError]:
@@ -68,42 +70,42 @@ def _validate_exit_codes(requirement: Tree, path: Path, containers: set[Any]) ->
     if name is not None and name not in containers:
         detail = "must be one of the container or initContainer names in the pod template"
         yield field.invalid(path.child("containerName"), name, detail)
-    values, where = requirement.get("values") or [], path.child("values")
+    values, values_path = requirement.get("values") or [], path.child("values")
     if not values:
         # upstream distinguishes nil from an empty list; clients write an empty list
-        yield field.invalid(where, [], "at least one value is required")
+        yield field.invalid(values_path, [], "at least one value is required")
     elif len(values) > _EXIT_CODES_MAX:
-        yield field.too_many(where, len(values), max_items=_EXIT_CODES_MAX)
+        yield field.too_many(values_path, len(values), max_items=_EXIT_CODES_MAX)
     seen: set[int] = set()
     for position, value in enumerate(values):
         if operator == "In" and value == 0:
-            yield field.invalid(where.index(position), value, "must not be 0 for the In operator")
+            yield field.invalid(values_path.index(position), value, "must not be 0 for the In operator")
         if value in seen:
-            yield field.duplicate(where.index(position), value)
+            yield field.duplicate(values_path.index(position), value)
         seen.add(value)
     if any(left > right for left, right in pairwise(values)):
-        yield field.invalid(where, values, "must be ordered")
+        yield field.invalid(values_path, values, "must be ordered")
 
 
 def _validate_patterns(patterns: Sequence[Tree], path: Path) -> Iterator[FieldError]:
     if len(patterns) > _PATTERNS_MAX:
         yield field.too_many(path, len(patterns), max_items=_PATTERNS_MAX)
     for position, pattern in enumerate(patterns):
-        here = path.index(position)
-        yield from validate_qualified_name(pattern.get("type") or "", here.child("type"))
-        yield from _check_one_of(pattern.get("status") or "", STATUSES, here.child("status"))
+        item_path = path.index(position)
+        yield from validate_qualified_name(pattern.get("type") or "", item_path.child("type"))
+        yield from _check_one_of(pattern.get("status") or "", STATUSES, item_path.child("status"))
 
 
 def validate_success_policy(spec: Tree, path: Path) -> Iterator[FieldError]:
     """Validate the success policy of an Indexed Job."""
     rules = spec["successPolicy"].get("rules") or ()
-    where = path.child("rules")
+    rules_path = path.child("rules")
     if not rules:
-        yield field.required(where, "at least one rules must be specified when the successPolicy is specified")
+        yield field.required(rules_path, "at least one rules must be specified when the successPolicy is specified")
     if len(rules) > _RULES_MAX:
-        yield field.too_many(where, len(rules), max_items=_RULES_MAX)
+        yield field.too_many(rules_path, len(rules), max_items=_RULES_MAX)
     for position, rule in enumerate(rules):
-        yield from _validate_success_rule(rule, spec.get("completions") or 0, where.index(position))
+        yield from _validate_success_rule(rule, spec.get("completions") or 0, rules_path.index(position))
 
 
 def _validate_success_rule(rule: Tree, completions: int, path: Path) -> Iterator[FieldError]:
@@ -112,20 +114,20 @@ def _validate_success_rule(rule: Tree, completions: int, path: Path) -> Iterator
         yield field.required(path, "at least one of succeededCount or succeededIndexes must be specified")
     named = 0
     if indexes is not None:
-        where = path.child("succeededIndexes")
+        succeeded_indexes_path = path.child("succeededIndexes")
         if len(indexes.encode()) > _INDEXES_MAX_BYTES:
-            yield field.too_long(where, max_bytes=_INDEXES_MAX_BYTES)
+            yield field.too_long(succeeded_indexes_path, max_bytes=_INDEXES_MAX_BYTES)
         try:
             named = count_indexes(indexes, completions)
         except IndexesError as error:
-            yield field.invalid(where, indexes, f"error parsing succeededIndexes: {error}")
+            yield field.invalid(succeeded_indexes_path, indexes, f"error parsing succeededIndexes: {error}")
     if count is None:
         return
-    where = path.child("succeededCount")
-    yield from check_not_negative(count, where)
+    succeeded_count_path = path.child("succeededCount")
+    yield from check_not_negative(count, succeeded_count_path)
     if count > completions:
         detail = f"must be less than or equal to {completions} (the number of specified completions)"
-        yield field.invalid(where, count, detail)
+        yield field.invalid(succeeded_count_path, count, detail)
     if indexes is not None and count > named:
-        what = "the number of indexes in the specified succeededIndexes field"
-        yield field.invalid(where, count, f"must be less than or equal to {named} ({what})")
+        explanation = "the number of indexes in the specified succeededIndexes field"
+        yield field.invalid(succeeded_count_path, count, f"must be less than or equal to {named} ({explanation})")

@@ -77,11 +77,11 @@ def _check_uncounted(status: Tree) -> Iterator[FieldError]:
     seen: set[str] = set()
     for kind in ("succeeded", "failed"):
         for position, uid in enumerate((status.get("uncountedTerminatedPods") or {}).get(kind) or ()):
-            here = _STATUS.child("uncountedTerminatedPods", kind).index(position)
+            item_path = _STATUS.child("uncountedTerminatedPods", kind).index(position)
             if not uid:
-                yield field.invalid(here, uid, "must not be empty")
+                yield field.invalid(item_path, uid, "must not be empty")
             elif uid in seen:
-                yield field.duplicate(here, uid)
+                yield field.duplicate(item_path, uid)
             seen.add(uid)
 
 

@@ -83,12 +83,12 @@ def validate_job_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -
 
 def validate_job_template(template: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Validate the job template of a CronJob, whose selector must be unset."""
-    spec, where = template.get("spec") or {}, path.child("spec")
-    yield from _validate_spec(spec, where, facts_for=facts_for)
+    spec, spec_path = template.get("spec") or {}, path.child("spec")
+    yield from _validate_spec(spec, spec_path, facts_for=facts_for)
     if spec.get("selector") is not None:
-        yield field.invalid(where.child("selector"), shown(spec["selector"]), "`selector` will be auto-generated")
+        yield field.invalid(spec_path.child("selector"), shown(spec["selector"]), "`selector` will be auto-generated")
     if spec.get("manualSelector"):
-        yield field.not_supported(where.child("manualSelector"), True, ("nil", "false"))
+        yield field.not_supported(spec_path.child("manualSelector"), True, ("nil", "false"))
 
 
 def _check_generated_selector(obj: Tree, *, with_prefix: bool) -> Iterator[FieldError]:
@@ -99,15 +99,15 @@ def _check_generated_selector(obj: Tree, *, with_prefix: bool) -> Iterator[Field
     uid, name = metadata.get("uid") or "", metadata.get("name") or ""
     if not uid:
         yield field.required("metadata.uid")
-    labels, where = template_labels(spec.get("template") or {}), _SPEC.child("template", "metadata", "labels")
+    labels, labels_path = template_labels(spec.get("template") or {}), _SPEC.child("template", "metadata", "labels")
     expected: dict[str, str] = {}
     for uid_label, name_label in zip(UID_LABELS[: 1 + with_prefix], NAME_LABELS[: 1 + with_prefix], strict=True):
         expected |= {uid_label: uid, name_label: name}
     for label, value in expected.items():
         if label not in labels:
-            yield field.required(where.key(label), f"must be '{value}'")
+            yield field.required(labels_path.key(label), f"must be '{value}'")
         elif labels[label] != value:
-            yield field.invalid(where.key(label), dict(sorted(labels.items())), f"must be '{value}'")
+            yield field.invalid(labels_path.key(label), dict(sorted(labels.items())), f"must be '{value}'")
     selector = parse_selector(spec["selector"])
     if selector is not None and not selector.matches(expected):
         yield field.invalid(_SPEC.child("selector"), shown(spec["selector"]), "`selector` not auto-generated")
@@ -136,13 +136,13 @@ def _validate_spec(spec: Tree, path: Path, facts_for: FactsFor = new_facts) -> I
     if spec.get("podFailurePolicy") is not None:
         yield from validate_failure_policy(spec, path.child("podFailurePolicy"))
     if spec.get("successPolicy") is not None:
-        where = path.child("successPolicy")
+        success_policy_path = path.child("successPolicy")
         if spec.get("completionMode") != _INDEXED:
             yield field.invalid(
-                where, go_form("SuccessPolicy", spec["successPolicy"]), "requires indexed completion mode"
+                success_policy_path, go_form("SuccessPolicy", spec["successPolicy"]), "requires indexed completion mode"
             )
         elif spec.get("completions") is not None:
-            yield from validate_success_policy(spec, where)
+            yield from validate_success_policy(spec, success_policy_path)
     replacement = spec.get("podReplacementPolicy")
     if replacement is not None:
         supported = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
@@ -185,9 +185,9 @@ def _validate_indexed(spec: Tree, path: Path) -> Iterator[FieldError]:
         f"must be less than or equal to {_MANY_COMPLETIONS_LIMIT} when completions are above {_MANY_COMPLETIONS} "
         "and used with backoff limit per index"
     )
-    for value, where in ((parallelism, parallelism_path), (failed, failed_path)):
+    for value, value_path in ((parallelism, parallelism_path), (failed, failed_path)):
         if value is not None and value > _MANY_COMPLETIONS_LIMIT:
-            yield field.invalid(where, value, detail)
+            yield field.invalid(value_path, value, detail)
 
 
 def _check_restart_policy(spec: Tree, path: Path) -> Iterator[FieldError]:

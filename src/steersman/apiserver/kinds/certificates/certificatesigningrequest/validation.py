@@ -173,19 +173,19 @@ def _check_parts(text: str, check: Callable[[str], names.Faults], path: Path) ->
 def _check_conditions(conditions: Sequence[Tree]) -> Iterator[FieldError]:
     seen: set[str] = set()
     for position, condition in enumerate(conditions):
-        here = _CONDITIONS.index(position)
+        item_path = _CONDITIONS.index(position)
         type_, status = condition.get("type") or "", condition.get("status") or ""
         if not type_:
-            yield field.required(here.child("type"))
+            yield field.required(item_path.child("type"))
         allowed = ("True",) if type_ in IRREVOCABLE else ("False", "True", "Unknown")
         if not status:
-            yield field.required(here.child("status"))
+            yield field.required(item_path.child("status"))
         elif status not in allowed:
-            yield field.not_supported(here.child("status"), status, allowed)
+            yield field.not_supported(item_path.child("status"), status, allowed)
         if type_ in APPROVAL and seen & set(APPROVAL) - {type_}:
             yield field.invalid(_CONDITIONS, type_, "Approved and Denied conditions are mutually exclusive")
         if type_ in seen:
-            yield field.duplicate(here.child("type"), type_)
+            yield field.duplicate(item_path.child("type"), type_)
         seen.add(type_)
 
 

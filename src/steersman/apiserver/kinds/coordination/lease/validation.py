@@ -75,11 +75,11 @@ def validate_lease_candidate(obj: Tree) -> Iterator[FieldError]:
 
 def _validate_strategy(strategy: str, path: Path) -> Iterator[FieldError]:
     """Validate a strategy: a Kubernetes one, or one qualified with a domain."""
-    here = path.child("strategy")
+    strategy_path = path.child("strategy")
     if "/" in strategy:
-        yield from check_all(here, strategy, names.check_qualified_name(strategy))
+        yield from check_all(strategy_path, strategy, names.check_qualified_name(strategy))
     elif strategy != OLDEST_EMULATION_VERSION:
-        yield field.not_supported(here, strategy, (OLDEST_EMULATION_VERSION,))
+        yield field.not_supported(strategy_path, strategy, (OLDEST_EMULATION_VERSION,))
 
 
 def _parse_version(text: str) -> _Version | None:

@@ -87,14 +87,14 @@ def _shown_value(name: str, value: Any) -> Any:
 def _validate_loosely(event: Tree, *, is_strict: bool) -> Iterator[FieldError]:
     namespace = event["metadata"].get("namespace") or ""
     involved = (event.get("involvedObject") or {}).get("namespace") or ""
-    where = field.Path("involvedObject", "namespace")
+    namespace_path = field.Path("involvedObject", "namespace")
     is_new_style = bool(event.get("eventTime"))
     anywhere = ("default", "kube-system") if is_new_style else ("", "default")
     if not involved:
         if namespace not in anywhere:
-            yield field.invalid(where, involved, "does not match event.namespace")
+            yield field.invalid(namespace_path, involved, "does not match event.namespace")
     elif not is_new_style and namespace != involved:
-        yield field.invalid(where, involved, "does not match event.namespace")
+        yield field.invalid(namespace_path, involved, "does not match event.namespace")
     if not is_new_style:
         return
     controller = event.get("reportingComponent") or ""

@@ -71,19 +71,19 @@ def _validate_cidr_changes(cidrs: Sequence[str], before: Sequence[str]) -> Itera
 def _validate_taints(node: Tree) -> Iterator[FieldError]:
     seen: set[tuple[str, str]] = set()
     for position, taint in enumerate((node.get("spec") or {}).get("taints") or ()):
-        here = _TAINTS.index(position)
+        item_path = _TAINTS.index(position)
         key, value, effect = taint.get("key") or "", taint.get("value") or "", taint.get("effect") or ""
-        yield from validate_qualified_name(key, here.child("key"))
+        yield from validate_qualified_name(key, item_path.child("key"))
         faults = names.check_label_value(value)
         if faults:
-            yield field.invalid(here.child("value"), value, ";".join(faults))
+            yield field.invalid(item_path.child("value"), value, ";".join(faults))
         if not effect:
-            yield field.required(here.child("effect"))
+            yield field.required(item_path.child("effect"))
         elif effect not in TAINT_EFFECTS:
-            yield field.not_supported(here.child("effect"), effect, TAINT_EFFECTS)
+            yield field.not_supported(item_path.child("effect"), effect, TAINT_EFFECTS)
         if (key, effect) in seen:
             detail = "taints must be unique by key and effect pair"
-            yield field.FieldError(field.ErrorType.DUPLICATE, here, value=go_form("Taint", taint), detail=detail)
+            yield field.FieldError(field.ErrorType.DUPLICATE, item_path, value=go_form("Taint", taint), detail=detail)
         seen.add((key, effect))
 
 

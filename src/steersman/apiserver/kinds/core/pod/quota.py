@@ -154,8 +154,8 @@ def _has_deadline(spec: Tree) -> bool:
 def _has_cross_namespace_affinity(affinity: Tree) -> bool:
     """Report whether any affinity term selects Pods of other namespaces."""
     for kind in ("podAffinity", "podAntiAffinity"):
-        for when in _TERMS:
-            for term in (affinity.get(kind) or {}).get(when) or ():
+        for strength in _TERMS:
+            for term in (affinity.get(kind) or {}).get(strength) or ():
                 inner: Any = term.get("podAffinityTerm", term)
                 if inner.get("namespaces") or inner.get("namespaceSelector") is not None:
                     return True

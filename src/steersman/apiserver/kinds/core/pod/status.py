@@ -58,13 +58,13 @@ def validate_pod_status(pod: Tree, old: Tree) -> list[FieldError]:
 
 def _validate_conditions(conditions: Sequence[Tree]) -> Iterator[FieldError]:
     for position, condition in enumerate(conditions):
-        here = _STATUS.child("conditions").index(position)
+        item_path = _STATUS.child("conditions").index(position)
         generation = condition.get("observedGeneration") or 0
         if generation < 0:
-            yield field.invalid(here.child("observedGeneration"), generation, _NOT_NEGATIVE)
+            yield field.invalid(item_path.child("observedGeneration"), generation, _NOT_NEGATIVE)
         kind = condition.get("type") or ""
         if kind not in _KNOWN_CONDITIONS:
-            yield from validate_qualified_name(kind, here.child("Type"))
+            yield from validate_qualified_name(kind, item_path.child("Type"))
 
 
 def _validate_nomination(node: str | None, before: str | None, spec: Tree) -> Iterator[FieldError]:
@@ -92,8 +92,8 @@ def _validate_states(status: Tree, before: Tree, spec: Tree) -> Iterator[FieldEr
                 continue
             container = containers.get(one.get("name"))
             if container is None or not _may_restart(container, spec.get("restartPolicy"), ended.get("exitCode", 0)):
-                where = _STATUS.child(kind).index(position).child("state")
-                yield field.forbidden(where, "may not be transitioned to non-terminated state")
+                state_path = _STATUS.child(kind).index(position).child("state")
+                yield field.forbidden(state_path, "may not be transitioned to non-terminated state")
 
 
 def _restarts_all(container: Tree) -> bool:
@@ -142,8 +142,8 @@ def _validate_host_ips(status: Mapping[str, Any]) -> Iterator[FieldError]:
         return
     first = ips[0].get("ip") or ""
     if (status.get("hostIP") or "") != first:
-        where = _STATUS.child("hostIPs").index(0).child("ip")
-        yield field.invalid(where, first, "must be equal to `hostIP`")
+        ip_path = _STATUS.child("hostIPs").index(0).child("ip")
+        yield field.invalid(ip_path, first, "must be equal to `hostIP`")
     yield from _validate_ips(ips, "hostIPs")
 
 
@@ -154,16 +154,16 @@ def _validate_claim_statuses(statuses: Sequence[Tree], claims: Sequence[Tree]) -
     claim_names = {claim.get("name") for claim in claims}
     seen: set[str] = set()
     for position, status in enumerate(statuses):
-        here = _STATUS.child("resourceClaimStatuses").index(position)
-        where = here.child("name")
+        item_path = _STATUS.child("resourceClaimStatuses").index(position)
+        name_path = item_path.child("name")
         name = status.get("name") or ""
         if name not in claim_names:
-            yield field.invalid(where, name, "must match the name of an entry in `spec.resourceClaims`")
+            yield field.invalid(name_path, name, "must match the name of an entry in `spec.resourceClaims`")
         if name in seen:
-            yield field.duplicate(where, name)
+            yield field.duplicate(name_path, name)
         seen.add(name)
         if (claim := status.get("resourceClaimName")) is not None:
-            yield from validate_dns_subdomain(claim, here.child("resourceClaimName"))
+            yield from validate_dns_subdomain(claim, item_path.child("resourceClaimName"))
 
 
 def _validate_extended_claim(status: Tree | None, spec: Tree) -> Iterator[FieldError]:
@@ -177,17 +177,17 @@ def _validate_extended_claim(status: Tree | None, spec: Tree) -> Iterator[FieldE
     containers = {one.get("name"): one for kind in _ASKING for one in spec.get(kind) or ()}
     seen: set[tuple[str, ...]] = set()
     for position, mapping in enumerate(mappings):
-        here = path.child("requestMappings").index(position)
+        item_path = path.child("requestMappings").index(position)
         container, resource, request = key = tuple(mapping.get(name) or "" for name in _MAPPED)
         if container not in containers:
             detail = "must match the name of an entry in spec.initContainers.name or spec.containers.name"
-            yield field.invalid(here.child("containerName"), container, detail)
+            yield field.invalid(item_path.child("containerName"), container, detail)
         elif resource not in ((containers[container].get("resources") or {}).get("requests") or {}):
-            yield field.invalid(here.child("resourceName"), resource, _NOT_ASKED)
+            yield field.invalid(item_path.child("resourceName"), resource, _NOT_ASKED)
         yield from validate_dns_label(request, path.child("requestName"))
         if key in seen:
             for name, value in zip(_MAPPED, key, strict=True):
-                yield field.duplicate(here.child(name), value)
+                yield field.duplicate(item_path.child(name), value)
         seen.add(key)
     claim = status.get("resourceClaimName")
     if not claim:
@@ -204,14 +204,14 @@ def _validate_users(status: Tree, spec: Tree) -> Iterator[FieldError]:
             linux = (one.get("user") or {}).get("linux")
             if linux is None:
                 continue
-            where = _STATUS.child(kind).index(position).child("linux")
+            linux_path = _STATUS.child(kind).index(position).child("linux")
             if is_windows:
-                yield field.forbidden(where, "cannot be set for a windows pod")
+                yield field.forbidden(linux_path, "cannot be set for a windows pod")
                 continue
             for name in ("uid", "gid"):
-                yield from _check_id(linux.get(name, 0), where.child(name))
+                yield from _check_id(linux.get(name, 0), linux_path.child(name))
             for number, group in enumerate(linux.get("supplementalGroups") or ()):
-                yield from _check_id(group, where.child("supplementalGroups").index(number))
+                yield from _check_id(group, linux_path.child("supplementalGroups").index(number))
 
 
 def _validate_allocated_resources(status: Tree, spec: Tree) -> Iterator[FieldError]:
@@ -221,10 +221,10 @@ def _validate_allocated_resources(status: Tree, spec: Tree) -> Iterator[FieldErr
         for position, one in enumerate(status.get(kind) or ()):
             path = _STATUS.child(kind).index(position).child("allocatedResourcesStatus")
             for number, allocated in enumerate(one.get("allocatedResourcesStatus") or ()):
-                here = path.index(number)
+                item_path = path.index(number)
                 if (container := containers.get(one.get("name"))) is not None:
-                    yield from _validate_requested(allocated.get("name") or "", container, here.child("name"))
-                yield from _validate_health(allocated.get("resources") or (), here.child("resources"))
+                    yield from _validate_requested(allocated.get("name") or "", container, item_path.child("name"))
+                yield from _validate_health(allocated.get("resources") or (), item_path.child("resources"))
     for position, one in enumerate(status.get("ephemeralContainerStatuses") or ()):
         if one.get("allocatedResourcesStatus"):
             path = _STATUS.child("ephemeralContainerStatuses").index(position).child("allocatedResourcesStatus")

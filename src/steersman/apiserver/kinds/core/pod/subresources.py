@@ -165,8 +165,8 @@ def _check_order(spec: Tree, before: Tree) -> Iterator[FieldError]:
             continue
         for position, (container, one) in enumerate(zip(containers, old, strict=True)):
             if container.get("name") != one.get("name"):
-                where = _SPEC.child(kind).index(position).child("name")
-                yield field.forbidden(where, f"{kind} may not be renamed or reordered on resize")
+                name_path = _SPEC.child(kind).index(position).child("name")
+                yield field.forbidden(name_path, f"{kind} may not be renamed or reordered on resize")
 
 
 def _check_pod_level(resources: Tree | None, before: Tree | None) -> Iterator[FieldError]:

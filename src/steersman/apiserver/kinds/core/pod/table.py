@@ -136,8 +136,8 @@ def _init_containers(
 def _init_reason(state: Tree, progress: str) -> str:
     if (terminated := state.get("terminated")) is not None:
         return f"Init:{_end_reason(terminated)}"
-    why = (state.get("waiting") or {}).get("reason")
-    return f"Init:{why}" if why and why != "PodInitializing" else progress
+    reason = (state.get("waiting") or {}).get("reason")
+    return f"Init:{reason}" if reason and reason != "PodInitializing" else progress
 
 
 def _main_containers(status: Tree, init: _Containers) -> _Containers:
@@ -151,8 +151,8 @@ def _main_containers(status: Tree, init: _Containers) -> _Containers:
         restarts += container.get("restartCount", 0)
         last = max(last, _last_end(container))
         state = container.get("state") or {}
-        if why := (state.get("waiting") or {}).get("reason"):
-            reason = why
+        if waiting_reason := (state.get("waiting") or {}).get("reason"):
+            reason = waiting_reason
         elif (terminated := state.get("terminated")) is not None:
             reason = _end_reason(terminated)
         elif container.get("ready") and state.get("running") is not None:

@@ -95,11 +95,11 @@ def _check_annotation(name: str, change: str) -> Iterator[FieldError]:
 def _check_images(containers: Sequence[Tree], path: Path) -> Iterator[FieldError]:
     for position, container in enumerate(containers):
         image = container.get("image") or ""
-        where = path.index(position).child("image")
+        image_path = path.index(position).child("image")
         if not image:
-            yield field.required(where)
+            yield field.required(image_path)
         if image != image.strip():
-            yield field.invalid(where, image, "must not have leading or trailing whitespace")
+            yield field.invalid(image_path, image, "must not have leading or trailing whitespace")
 
 
 def _check_deadline(deadline: int | None, before: int | None) -> tuple[list[FieldError], bool]:

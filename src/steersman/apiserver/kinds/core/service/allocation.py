@@ -386,9 +386,9 @@ def _port_fault(bitmap: PortBitmap, port: int) -> str:
     return "provided port is already allocated" if port in bitmap else ""
 
 
-def _not_allocated(obj: Tree, text: str, why: str) -> Exception:
+def _not_allocated(obj: Tree, text: str, detail: str) -> Exception:
     path = field.Path("spec", "clusterIPs")
-    return _invalid(obj, field.invalid(path, cluster_ips(obj["spec"]), f"failed to allocate IP {text}: {why}"))
+    return _invalid(obj, field.invalid(path, cluster_ips(obj["spec"]), f"failed to allocate IP {text}: {detail}"))
 
 
 def _invalid(obj: Tree, error: field.FieldError) -> Exception:

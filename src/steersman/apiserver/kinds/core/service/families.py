@@ -75,13 +75,13 @@ def _inferred_policy(spec: Tree, old: Tree | None) -> str:
 def _validate_reductions(spec: Tree, old: Tree) -> list[FieldError]:
     """Yield errors for removed addresses or families; removing one requires the policy ``SingleStack``."""
     errors: list[FieldError] = []
-    for name, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
+    for name, singular in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
         before, after = list(old.get(name) or ()), list(spec.get(name) or ())
         if spec["ipFamilyPolicy"] == SINGLE_STACK:
             if before == after and len(after) > 1:
                 spec[name] = after[:1]
         elif after and len(after) < len(before) and after == before[: len(after)]:
-            detail = f"must be 'SingleStack' to release the secondary {what}"
+            detail = f"must be 'SingleStack' to release the secondary {singular}"
             errors.append(field.invalid(_POLICY, spec["ipFamilyPolicy"], detail))
     return errors
 
@@ -91,9 +91,11 @@ def _validate_single_stack(spec: Tree) -> list[FieldError]:
         return []
     return [
         field.invalid(
-            _POLICY, SINGLE_STACK, f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
+            _POLICY,
+            SINGLE_STACK,
+            f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {plural} are specified",
         )
-        for name, what in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families"))
+        for name, plural in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families"))
         if len(spec.get(name) or ()) == 2
     ]
 
@@ -234,33 +236,42 @@ def validate_cluster_ips_update(spec: Tree, old: Tree) -> list[FieldError]:
     ips, before = cluster_ips(spec), cluster_ips(old)
     errors: list[FieldError] = []
     if not (is_headless(spec) and is_headless(old)):
-        errors += _validate_changes(_CLUSTER_IPS, ips, before, spec, what="clusterIP", shown=ips, is_unset=not ips)
+        errors += _validate_changes(
+            _CLUSTER_IPS, ips, before, spec, field_name="clusterIP", shown=ips, is_unset=not ips
+        )
     if is_headless(spec) or is_headless(old):
         return errors
     families, families_before = list(spec.get("ipFamilies") or ()), list(old.get("ipFamilies") or ())
     # upstream reports the addresses as the value of the error about the number of families
     shown = families if len(families) == len(families_before) else ips
     return errors + _validate_changes(
-        _FAMILIES, families, families_before, spec, what="ipFamily", shown=shown, is_unset=not ips
+        _FAMILIES, families, families_before, spec, field_name="ipFamily", shown=shown, is_unset=not ips
     )
 
 
 def _validate_changes(
-    path: field.Path, after: list[str], before: list[str], spec: Tree, *, what: str, shown: list[str], is_unset: bool
+    path: field.Path,
+    after: list[str],
+    before: list[str],
+    spec: Tree,
+    *,
+    field_name: str,
+    shown: list[str],
+    is_unset: bool,
 ) -> list[FieldError]:
     first = path.index(0)
     if len(after) == len(before):
         return [
-            field.invalid(first if what == "ipFamily" else path.index(position), shown, "may not change once set")
+            field.invalid(first if field_name == "ipFamily" else path.index(position), shown, "may not change once set")
             for position, value in enumerate(before)
             if value != after[position]
         ]
     errors: list[FieldError] = []
     if len(after) < len(before) and is_unset:
-        errors.append(field.invalid(first, after, f"primary {what} can not be unset"))
+        errors.append(field.invalid(first, after, f"primary {field_name} can not be unset"))
     if before and after and after[0] != before[0]:
         errors.append(field.invalid(first, shown, "may not change once set"))
     if len(after) == 1 < len(before) and spec.get("ipFamilyPolicy") != SINGLE_STACK:
-        detail = f"must be set to 'SingleStack' when releasing the secondary {what}"
+        detail = f"must be set to 'SingleStack' when releasing the secondary {field_name}"
         errors.append(field.invalid(_POLICY, spec.get("ipFamilyPolicy"), detail))
     return errors

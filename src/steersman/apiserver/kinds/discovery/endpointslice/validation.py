@@ -66,21 +66,23 @@ def _validate_endpoints(endpoints: Sequence[Tree], type_: str, old_addresses: fr
         yield field.too_many(_ENDPOINTS, len(endpoints), max_items=_ENDPOINTS_MAX)
         return
     for position, endpoint in enumerate(endpoints):
-        here = _ENDPOINTS.index(position)
-        yield from _validate_addresses(endpoint.get("addresses") or (), here.child("addresses"), type_, old_addresses)
+        item_path = _ENDPOINTS.index(position)
+        yield from _validate_addresses(
+            endpoint.get("addresses") or (), item_path.child("addresses"), type_, old_addresses
+        )
         node, hostname = endpoint.get("nodeName"), endpoint.get("hostname")
         if node is not None:
-            yield from check_all(here.child("nodeName"), node, names.check_dns1123_subdomain(node))
+            yield from check_all(item_path.child("nodeName"), node, names.check_dns1123_subdomain(node))
         topology = endpoint.get("deprecatedTopology") or {}
         if len(topology) > _TOPOLOGY_MAX:
-            yield field.too_many(here.child("deprecatedTopology"), len(topology), max_items=_TOPOLOGY_MAX)
-        yield from validate_labels(topology, here.child("deprecatedTopology"))
+            yield field.too_many(item_path.child("deprecatedTopology"), len(topology), max_items=_TOPOLOGY_MAX)
+        yield from validate_labels(topology, item_path.child("deprecatedTopology"))
         if hostname is not None:
-            yield from check_all(here.child("hostname"), hostname, names.check_dns1123_label(hostname))
+            yield from check_all(item_path.child("hostname"), hostname, names.check_dns1123_label(hostname))
         hints = endpoint.get("hints") or {}
-        where = here.child("hints")
-        yield from _validate_hints(hints.get("forZones"), where.child("forZones"), names.check_label_value)
-        yield from _validate_hints(hints.get("forNodes"), where.child("forNodes"), names.check_dns1123_subdomain)
+        hints_path = item_path.child("hints")
+        yield from _validate_hints(hints.get("forZones"), hints_path.child("forZones"), names.check_label_value)
+        yield from _validate_hints(hints.get("forNodes"), hints_path.child("forNodes"), names.check_dns1123_subdomain)
 
 
 def _validate_addresses(
@@ -91,18 +93,18 @@ def _validate_addresses(
     elif len(addresses) > _ADDRESSES_MAX:
         yield field.too_many(path, len(addresses), max_items=_ADDRESSES_MAX)
     for position, address in enumerate(addresses):
-        here = path.index(position)
+        item_path = path.index(position)
         if type_ == "FQDN":
-            yield from _check_host(address, here)
+            yield from _check_host(address, item_path)
         elif type_ in ("IPv4", "IPv6"):
             faults = (check_ip_loosely if address in old_addresses else check_canonical_ip)(address)
-            yield from check_all(here, address, faults)
+            yield from check_all(item_path, address, faults)
             ip = parse_ip(address)
             if faults or ip is None:
                 continue
             if f"IPv{ip.version}" != type_:
                 yield field.invalid(path, address, f"must be an {type_} address")
-            yield from validate_endpoint_ip(address, here)
+            yield from validate_endpoint_ip(address, item_path)
 
 
 def _check_host(host: str, path: Path) -> Iterator[FieldError]:
@@ -126,10 +128,10 @@ def _validate_hints(
         return
     seen: set[str] = set()
     for position, hint in enumerate(hints or ()):
-        name, where = hint.get("name") or "", path.index(position).child("name")
+        name, name_path = hint.get("name") or "", path.index(position).child("name")
         if name in seen:
-            yield field.duplicate(where, name)
-        yield from check_all(where, name, check(name))
+            yield field.duplicate(name_path, name)
+        yield from check_all(name_path, name, check(name))
         seen.add(name)
 
 
@@ -139,13 +141,13 @@ def _validate_ports(ports: Sequence[Tree]) -> Iterator[FieldError]:
         return
     seen: set[str] = set()
     for position, port in enumerate(ports):
-        here, name = _PORTS.index(position), port.get("name") or ""
+        item_path, name = _PORTS.index(position), port.get("name") or ""
         if name:
-            yield from check_all(here.child("name"), name, names.check_dns1123_label(name))
+            yield from check_all(item_path.child("name"), name, names.check_dns1123_label(name))
         if name in seen:
-            yield field.duplicate(here.child("name"), name)
+            yield field.duplicate(item_path.child("name"), name)
         seen.add(name)
-        yield from check_supported(port.get("protocol"), PROTOCOLS, here.child("protocol"))
+        yield from check_supported(port.get("protocol"), PROTOCOLS, item_path.child("protocol"))
         protocol = port.get("appProtocol")
         if protocol is not None:
-            yield from check_all(here.child("appProtocol"), protocol, names.check_qualified_name(protocol))
+            yield from check_all(item_path.child("appProtocol"), protocol, names.check_qualified_name(protocol))

@@ -59,12 +59,12 @@ def validate_flow_conditions(obj: Tree) -> Iterator[FieldError]:
     """Validate the conditions of the status, which have unique types."""
     seen: set[str] = set()
     for position, condition in enumerate((obj.get("status") or {}).get("conditions") or ()):
-        here, type_ = _CONDITIONS.index(position).child("type"), condition.get("type") or ""
+        type_path, type_ = _CONDITIONS.index(position).child("type"), condition.get("type") or ""
         if type_ in seen:
-            yield field.duplicate(here, type_)
+            yield field.duplicate(type_path, type_)
         seen.add(type_)
         if not type_:
-            yield field.required(here, "must not be empty")
+            yield field.required(type_path, "must not be empty")
 
 
 def _validate_rule(rule: Tree, path: Path) -> Iterator[FieldError]:
@@ -89,14 +89,14 @@ def _validate_subject(subject: Tree, path: Path) -> Iterator[FieldError]:
         return
     for other in sorted(_SUBJECTS, key=lambda one: one != kind):
         place = _SUBJECTS[other]
-        member, where = subject.get(place), path.child(place)
+        member, field_path = subject.get(place), path.child(place)
         if other != kind:
             if member is not None:
-                yield field.forbidden(where, f"{place} is forbidden when subject kind is not '{other}'")
+                yield field.forbidden(field_path, f"{place} is forbidden when subject kind is not '{other}'")
         elif member is None:
-            yield field.required(where, f"{place} is required when subject kind is '{kind}'")
+            yield field.required(field_path, f"{place} is required when subject kind is '{kind}'")
         else:
-            yield from _validate_account(member, where, is_account=kind == "ServiceAccount")
+            yield from _validate_account(member, field_path, is_account=kind == "ServiceAccount")
 
 
 def _validate_account(account: Tree, path: Path, *, is_account: bool) -> Iterator[FieldError]:
@@ -114,9 +114,9 @@ def _validate_account(account: Tree, path: Path, *, is_account: bool) -> Iterato
         yield from check_all(path.child("namespace"), namespace, names.check_dns1123_label(namespace))
 
 
-def _validate_wildcard_alone(values: Sequence[str], path: Path, what: str) -> Iterator[FieldError]:
+def _validate_wildcard_alone(values: Sequence[str], path: Path, plural: str) -> Iterator[FieldError]:
     if len(values) > 1 and "*" in values:
-        yield field.invalid(path, values, f"if '*' is present, must not specify other {what}")
+        yield field.invalid(path, values, f"if '*' is present, must not specify other {plural}")
 
 
 def _check_verbs(rule: Tree, path: Path) -> Iterator[FieldError]:
@@ -136,28 +136,28 @@ def _validate_resources(rule: Tree, path: Path) -> Iterator[FieldError]:
         if not values:
             yield field.required(path.child(key), f"resource rules must supply at least one {one}")
         yield from _validate_wildcard_alone(values, path.child(key), many)
-    namespaces, where = rule.get("namespaces") or (), path.child("namespaces")
+    namespaces, namespaces_path = rule.get("namespaces") or (), path.child("namespaces")
     if not namespaces and not rule.get("clusterScope"):
         detail = "resource rules that are not cluster scoped must supply at least one namespace"
-        yield field.required(where, detail)
+        yield field.required(namespaces_path, detail)
     elif "*" in namespaces:
-        yield from _validate_wildcard_alone(namespaces, where, "namespaces")
+        yield from _validate_wildcard_alone(namespaces, namespaces_path, "namespaces")
     else:
         for position, namespace in enumerate(namespaces):
             faults = [_NAMESPACE_INTRO + fault for fault in names.check_dns1123_label(namespace)]
-            yield from check_all(where.index(position), namespace, faults)
+            yield from check_all(namespaces_path.index(position), namespace, faults)
 
 
 def _validate_urls(rule: Tree, path: Path) -> Iterator[FieldError]:
     yield from _check_verbs(rule, path.child("verbs"))
-    urls, where = rule.get("nonResourceURLs") or (), path.child("nonResourceURLs")
+    urls, non_resource_urls_path = rule.get("nonResourceURLs") or (), path.child("nonResourceURLs")
     if not urls:
-        yield field.required(where, "nonResourceURLs must contain at least one value")
+        yield field.required(non_resource_urls_path, "nonResourceURLs must contain at least one value")
     elif "*" in urls:
-        yield from _validate_wildcard_alone(urls, where, "non-resource URLs")
+        yield from _validate_wildcard_alone(urls, non_resource_urls_path, "non-resource URLs")
     else:
         for position, url in enumerate(urls):
-            yield from check_all(where.index(position), url, _url_faults(url))
+            yield from check_all(non_resource_urls_path.index(position), url, _url_faults(url))
 
 
 def _url_faults(url: str) -> tuple[str, ...]:

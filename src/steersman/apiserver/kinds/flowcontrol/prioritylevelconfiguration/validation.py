@@ -77,21 +77,21 @@ def _validate_limited(limited: Tree, path: Path) -> Iterator[FieldError]:
     if borrowing is not None and borrowing < 0:
         detail = "if specified, must be a non-negative integer"
         yield field.invalid(path.child("borrowingLimitPercent"), borrowing, detail)
-    response, where = limited.get("limitResponse") or {}, path.child("limitResponse")
+    response, limit_response_path = limited.get("limitResponse") or {}, path.child("limitResponse")
     queuing = response.get("queuing")
     match response.get("type") or "":
         case "Reject":
             if queuing is not None:
                 detail = "must be nil if limited.limitResponse.type is not Limited"
-                yield field.forbidden(where.child("queuing"), detail)
+                yield field.forbidden(limit_response_path.child("queuing"), detail)
         case "Queue":
             if queuing is None:
                 detail = "must not be empty if limited.limitResponse.type is Limited"
-                yield field.required(where.child("queuing"), detail)
+                yield field.required(limit_response_path.child("queuing"), detail)
             else:
-                yield from _validate_queuing(queuing, where.child("queuing"))
+                yield from _validate_queuing(queuing, limit_response_path.child("queuing"))
         case other:
-            yield field.not_supported(where.child("type"), other, ("Queue", "Reject"))
+            yield field.not_supported(limit_response_path.child("type"), other, ("Queue", "Reject"))
 
 
 def _validate_queuing(queuing: Tree, path: Path) -> Iterator[FieldError]:
@@ -102,14 +102,14 @@ def _validate_queuing(queuing: Tree, path: Path) -> Iterator[FieldError]:
         yield field.invalid(path.child("queues"), queues, "must be positive")
     elif queues > _QUEUES_MAX:
         yield field.invalid(path.child("queues"), queues, f"must not be greater than {_QUEUES_MAX}")
-    where = path.child("handSize")
+    hand_size_path = path.child("handSize")
     if hand <= 0:
-        yield field.invalid(where, hand, "must be positive")
+        yield field.invalid(hand_size_path, hand, "must be positive")
     elif hand > queues:
-        yield field.invalid(where, hand, f"should not be greater than queues ({queues})")
+        yield field.invalid(hand_size_path, hand, f"should not be greater than queues ({queues})")
     elif math.ceil(math.log2(queues) * hand) > _ENTROPY_BITS_MAX:
         detail = (
             f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than "
             f"{_ENTROPY_BITS_MAX}"
         )
-        yield field.invalid(where, hand, detail)
+        yield field.invalid(hand_size_path, hand, detail)

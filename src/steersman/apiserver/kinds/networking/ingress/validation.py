@@ -48,14 +48,14 @@ def validate_ingress_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
     path = field.Path("status", "loadBalancer", "ingress")
     old_ips = {point.get("ip") for point in _ingress_points(old)}
     for position, point in enumerate(_ingress_points(obj)):
-        here, ip, hostname = path.index(position), point.get("ip"), point.get("hostname")
+        item_path, ip, hostname = path.index(position), point.get("ip"), point.get("hostname")
         if ip:
             check = check_ip_loosely if ip in old_ips else check_ip
-            yield from check_all(here.child("ip"), ip, check(ip))
+            yield from check_all(item_path.child("ip"), ip, check(ip))
         if hostname:
-            yield from check_all(here.child("hostname"), hostname, names.check_dns1123_subdomain(hostname))
+            yield from check_all(item_path.child("hostname"), hostname, names.check_dns1123_subdomain(hostname))
             if parse_ip(hostname) is not None:
-                yield field.invalid(here.child("hostname"), hostname, _NOT_AN_IP)
+                yield field.invalid(item_path.child("hostname"), hostname, _NOT_AN_IP)
 
 
 def _ingress_points(obj: Tree) -> list[Tree]:
@@ -73,12 +73,12 @@ def _validate_spec(spec: Tree, *, check_secrets: bool) -> Iterator[FieldError]:
     for position, rule in enumerate(rules):
         yield from _validate_rule(rule, _SPEC.child("rules").index(position))
     for position, tls in enumerate(spec.get("tls") or ()):
-        here = _SPEC.child("tls").index(position)
+        item_path = _SPEC.child("tls").index(position)
         for number, host in enumerate(tls.get("hosts") or ()):
-            yield from _check_host(host, here.child("hosts").index(number))
+            yield from _check_host(host, item_path.child("hosts").index(number))
         secret = tls.get("secretName") or ""
         if check_secrets:
-            yield from check_all(here.child("secretName"), secret, _secret_faults(secret))
+            yield from check_all(item_path.child("secretName"), secret, _secret_faults(secret))
     name = spec.get("ingressClassName")
     if name is not None:
         yield from check_all(_SPEC.child("ingressClassName"), name, names.check_dns1123_subdomain(name))
@@ -102,16 +102,16 @@ def _validate_rule(rule: Tree, path: Path) -> Iterator[FieldError]:
     http = rule.get("http")
     if http is None:
         return
-    where = path.child("http", "paths")
+    paths_path = path.child("http", "paths")
     if not http.get("paths"):
-        yield field.required(where)
+        yield field.required(paths_path)
     for position, entry in enumerate(http.get("paths") or ()):
-        yield from _validate_path(entry, where.index(position))
+        yield from _validate_path(entry, paths_path.index(position))
 
 
 def _validate_path(entry: Tree, path: Path) -> Iterator[FieldError]:
     type_, text = entry.get("pathType"), entry.get("path") or ""
-    where = path.child("path")
+    field_path = path.child("path")
     if type_ is None:
         yield field.required(path.child("pathType"), "pathType must be specified")
         return
@@ -119,16 +119,16 @@ def _validate_path(entry: Tree, path: Path) -> Iterator[FieldError]:
         yield field.not_supported(path.child("pathType"), type_, _PATH_TYPES)
     elif type_ == "ImplementationSpecific":
         if text and not text.startswith("/"):
-            yield field.invalid(where, text, "must be an absolute path")
+            yield field.invalid(field_path, text, "must be an absolute path")
     else:
         if not text.startswith("/"):
-            yield field.invalid(where, text, "must be an absolute path")
+            yield field.invalid(field_path, text, "must be an absolute path")
         for part in _BAD_IN_PATHS:
             if part in text:
-                yield field.invalid(where, text, f"must not contain '{part}'")
+                yield field.invalid(field_path, text, f"must not contain '{part}'")
         for end in _BAD_ENDS:
             if text.endswith(end):
-                yield field.invalid(where, text, f"cannot end with '{end}'")
+                yield field.invalid(field_path, text, f"cannot end with '{end}'")
     yield from _validate_backend(entry.get("backend") or {}, path.child("backend"))
 
 
@@ -145,19 +145,19 @@ def _validate_backend(backend: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_service(service: Tree, path: Path) -> Iterator[FieldError]:
-    where = path.child("service")
+    service_path = path.child("service")
     name = service.get("name") or ""
     if not name:
-        yield field.required(where.child("name"))
+        yield field.required(service_path.child("name"))
     else:
-        yield from check_all(where.child("name"), name, names.check_dns1123_label(name))
+        yield from check_all(service_path.child("name"), name, names.check_dns1123_label(name))
     port = service.get("port") or {}
     port_name, number = port.get("name") or "", port.get("number") or 0
     if port_name and number:
         yield field.invalid(path, "", "cannot set both port name & port number")
     elif port_name:
-        yield from check_all(where.child("port", "name"), port_name, names.check_port_name(port_name))
+        yield from check_all(service_path.child("port", "name"), port_name, names.check_port_name(port_name))
     elif number:
-        yield from check_all(where.child("port", "number"), number, names.check_port_number(number))
+        yield from check_all(service_path.child("port", "number"), number, names.check_port_number(number))
     else:
         yield field.required(path, "port name or number is required")

@@ -40,18 +40,18 @@ def validate_network_policy(obj: Tree, old: Tree | None = None) -> Iterator[Fiel
     )
     for direction, peers in _DIRECTIONS:
         for position, rule in enumerate(spec.get(direction) or ()):
-            here = _SPEC.child(direction).index(position)
+            item_path = _SPEC.child(direction).index(position)
             for number, port in enumerate(rule.get("ports") or ()):
-                yield from _validate_port(port, here.child("ports").index(number))
+                yield from _validate_port(port, item_path.child("ports").index(number))
             for number, peer in enumerate(rule.get(peers) or ()):
-                yield from _validate_peer(peer, here.child(peers).index(number), leniency)
-    types, where = spec.get("policyTypes") or (), _SPEC.child("policyTypes")
+                yield from _validate_peer(peer, item_path.child(peers).index(number), leniency)
+    types, policy_types_path = spec.get("policyTypes") or (), _SPEC.child("policyTypes")
     if len(types) > len(_TYPES):
-        yield field.invalid(where, types, "may not specify more than two policyTypes")
+        yield field.invalid(policy_types_path, types, "may not specify more than two policyTypes")
         return
     for position, type_ in enumerate(types):
         if type_ not in _TYPES:
-            yield field.not_supported(where.index(position), type_, _TYPES)
+            yield field.not_supported(policy_types_path.index(position), type_, _TYPES)
 
 
 def network_policy_warnings(obj: Tree) -> Iterator[str]:
@@ -123,13 +123,13 @@ def _validate_block(block: Tree, path: Path, leniency: _LegacyValues) -> Iterato
     if network is None:
         return
     for position, text in enumerate(block.get("except") or ()):
-        where = path.child("except").index(position)
-        yield from _check_network(text, where, leniency)
+        item_path = path.child("except").index(position)
+        yield from _check_network(text, item_path, leniency)
         hole = parse_cidr(text)
         if hole is None:
             continue
         if hole.network_address not in network or hole.prefixlen <= network.prefixlen:
-            yield field.invalid(where, text, "must be a strict subset of `cidr`")
+            yield field.invalid(item_path, text, "must be a strict subset of `cidr`")
 
 
 def _check_network(cidr: str, path: Path, leniency: _LegacyValues) -> Iterator[FieldError]:

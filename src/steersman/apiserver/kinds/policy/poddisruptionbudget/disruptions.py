@@ -85,8 +85,8 @@ def check_disruption(budget: Tree) -> None:
     if allowed < 0:
         raise forbidden(_RESOURCE, name, "pdb disruptions allowed is negative")
     if len(status.get("disruptedPods") or ()) > DISRUPTED_PODS_MAX:
-        why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
-        raise forbidden(_RESOURCE, name, why)
+        message = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        raise forbidden(_RESOURCE, name, message)
     if not allowed:
         raise too_many_requests(_VIOLATED, causes=[{"reason": CAUSE, "message": _disallowed_message(name, status)}])
 

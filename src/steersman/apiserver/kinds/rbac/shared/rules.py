@@ -21,20 +21,22 @@ _SELECTORS: Final = field.Path("aggregationRule", "clusterRoleSelectors")
 def validate_rules(rules: Sequence[Tree] | None, *, namespaced: bool) -> Iterator[FieldError]:
     """Validate policy rules: resources or, in ClusterRoles only, non-resource URLs."""
     for position, rule in enumerate(rules or ()):
-        here = _RULES.index(position)
+        item_path = _RULES.index(position)
         if not rule.get("verbs"):
-            yield field.required(here.child("verbs"), "verbs must contain at least one value")
-        urls, where = rule.get("nonResourceURLs"), here.child("nonResourceURLs")
+            yield field.required(item_path.child("verbs"), "verbs must contain at least one value")
+        urls, non_resource_urls_path = rule.get("nonResourceURLs"), item_path.child("nonResourceURLs")
         if urls:
             if namespaced:
-                yield field.invalid(where, urls, "namespaced rules cannot apply to non-resource URLs")
+                yield field.invalid(non_resource_urls_path, urls, "namespaced rules cannot apply to non-resource URLs")
             if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
-                yield field.invalid(where, urls, "rules cannot apply to both regular resources and non-resource URLs")
+                yield field.invalid(
+                    non_resource_urls_path, urls, "rules cannot apply to both regular resources and non-resource URLs"
+                )
             continue
         if not rule.get("apiGroups"):
-            yield field.required(here.child("apiGroups"), "resource rules must supply at least one api group")
+            yield field.required(item_path.child("apiGroups"), "resource rules must supply at least one api group")
         if not rule.get("resources"):
-            yield field.required(here.child("resources"), "resource rules must supply at least one resource")
+            yield field.required(item_path.child("resources"), "resource rules must supply at least one resource")
 
 
 def validate_aggregation(rule: Tree | None, old: Tree | None = None) -> Iterator[FieldError]:
@@ -48,9 +50,9 @@ def validate_aggregation(rule: Tree | None, old: Tree | None = None) -> Iterator
     old_selectors = (old or {}).get("clusterRoleSelectors") or ()
     lax = any(next(validate_label_selector(selector, _SELECTORS), None) is not None for selector in old_selectors)
     for position, selector in enumerate(selectors):
-        here = _SELECTORS.index(position)
-        yield from validate_label_selector(selector, here, allow_invalid_values=lax)
+        item_path = _SELECTORS.index(position)
+        yield from validate_label_selector(selector, item_path, allow_invalid_values=lax)
         try:
             from_label_selector(selector)
         except SelectorError:
-            yield field.invalid(here, None, "invalid label selector.")
+            yield field.invalid(item_path, None, "invalid label selector.")

@@ -71,24 +71,24 @@ def _validate_consumer(consumer: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_allocation(allocation: Tree, path: Path, request_names: RequestNames) -> Iterator[FieldError]:
-    def check_result(result: Tree, here: Path) -> Iterator[FieldError]:
-        yield from request_names.check(result.get("request") or "", here.child("request"))
-        yield from _check_identity(result, here)
-        yield from check_binding_conditions(result, here)
+    def check_result(result: Tree, result_path: Path) -> Iterator[FieldError]:
+        yield from request_names.check(result.get("request") or "", result_path.child("request"))
+        yield from _check_identity(result, result_path)
+        yield from check_binding_conditions(result, result_path)
 
-    def check_config(config: Tree, here: Path) -> Iterator[FieldError]:
+    def check_config(config: Tree, config_path: Path) -> Iterator[FieldError]:
         source = config.get("source") or ""
         if not source:
-            yield field.required(here.child("source"))
+            yield field.required(config_path.child("source"))
         elif source not in ("FromClaim", "FromClass"):
-            yield field.not_supported(here.child("source"), source, ("FromClaim", "FromClass"))
-        where = here.child("requests")
-        yield from check_set(config.get("requests"), where, request_names.check, key=str, max_items=_LIST_MAX)
-        yield from check_opaque(config, here)
+            yield field.not_supported(config_path.child("source"), source, ("FromClaim", "FromClass"))
+        devices_path = config_path.child("requests")
+        yield from check_set(config.get("requests"), devices_path, request_names.check, key=str, max_items=_LIST_MAX)
+        yield from check_opaque(config, config_path)
 
-    devices, where = allocation.get("devices") or {}, path.child("devices")
-    yield from check_list(devices.get("results"), where.child("results"), check_result, max_items=_LIST_MAX)
-    yield from check_list(devices.get("config"), where.child("config"), check_config, max_items=2 * _LIST_MAX)
+    devices, devices_path = allocation.get("devices") or {}, path.child("devices")
+    yield from check_list(devices.get("results"), devices_path.child("results"), check_result, max_items=_LIST_MAX)
+    yield from check_list(devices.get("config"), devices_path.child("config"), check_config, max_items=2 * _LIST_MAX)
     if allocation.get("nodeSelector") is not None:
         yield from validate_node_selector(allocation["nodeSelector"], path.child("nodeSelector"))
 
@@ -114,17 +114,17 @@ def _validate_devices(status: Tree, path: Path) -> Iterator[FieldError]:
     results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
     allocated = {_identity(result) for result in results}
 
-    def check_device(device: Tree, here: Path) -> Iterator[FieldError]:
-        yield from _check_identity(device, here)
+    def check_device(device: Tree, device_path: Path) -> Iterator[FieldError]:
+        yield from _check_identity(device, device_path)
         if _identity(device) not in allocated:
-            yield field.invalid(here, _identity(device), "must be an allocated device in the claim")
-        conditions, where = device.get("conditions") or (), here.child("conditions")
+            yield field.invalid(device_path, _identity(device), "must be an allocated device in the claim")
+        conditions, conditions_path = device.get("conditions") or (), device_path.child("conditions")
         if len(conditions) > _CONDITIONS_MAX:
-            yield field.too_many(where, len(conditions), max_items=_CONDITIONS_MAX)
-        yield from validate_conditions(conditions, where)
+            yield field.too_many(conditions_path, len(conditions), max_items=_CONDITIONS_MAX)
+        yield from validate_conditions(conditions, conditions_path)
         if device.get("data") is not None:
-            yield from check_raw(device["data"], here.child("data"))
-        yield from _validate_network(device.get("networkData") or {}, here.child("networkData"))
+            yield from check_raw(device["data"], device_path.child("data"))
+        yield from _validate_network(device.get("networkData") or {}, device_path.child("networkData"))
 
     yield from check_set(status.get("devices"), path, check_device, key=_identity, max_items=-1)
 

@@ -19,25 +19,25 @@ _VALUES_MAX: Final = 10
 
 def check_capacity(capacity: Tree, path: Path, *, shared: bool) -> Iterator[FieldError]:
     """Validate a capacity and the request policy of a shared device."""
-    policy, where = capacity.get("requestPolicy"), path.child("requestPolicy")
+    policy, request_policy_path = capacity.get("requestPolicy"), path.child("requestPolicy")
     if policy is None:
         return
     if not shared:
-        yield field.forbidden(where, "allowMultipleAllocations must be true")
+        yield field.forbidden(request_policy_path, "allowMultipleAllocations must be true")
         return
     most, default = parse(capacity.get("value") or "0"), policy.get("default")
     values, bounds = policy.get("validValues"), policy.get("validRange")
     if values and bounds is not None:
         detail = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
-        yield field.forbidden(where, detail)
+        yield field.forbidden(request_policy_path, detail)
     elif values or bounds is not None:
         kind = "validValues" if values else "validRange"
         if default is None:
-            yield field.required(where.child("default"), f"required when {kind} is defined")
+            yield field.required(request_policy_path.child("default"), f"required when {kind} is defined")
         elif values:
-            yield from _check_values(values, parse(default), most, where.child(kind))
+            yield from _check_values(values, parse(default), most, request_policy_path.child(kind))
         else:
-            yield from _check_range(bounds or {}, parse(default), most, where.child(kind))
+            yield from _check_range(bounds or {}, parse(default), most, request_policy_path.child(kind))
 
 
 def _check_values(values: Sequence[str], default: Quantity, most: Quantity, path: Path) -> Iterator[FieldError]:
@@ -46,9 +46,9 @@ def _check_values(values: Sequence[str], default: Quantity, most: Quantity, path
         if amounts[position - 1] > amounts[position]:
             yield field.invalid(path.index(position), values[position], "values must be sorted in ascending order")
 
-    def check_value(value: str, here: Path) -> Iterator[FieldError]:
+    def check_value(value: str, value_path: Path) -> Iterator[FieldError]:
         if parse(value) > most:
-            yield field.invalid(here, value, f"option is larger than capacity value: {most}")
+            yield field.invalid(value_path, value, f"option is larger than capacity value: {most}")
 
     yield from check_set(values, path, check_value, key=lambda value: str(int(parse(value))), max_items=_VALUES_MAX)
     if default not in amounts:
@@ -66,13 +66,13 @@ def _check_range(bounds: Tree, default: Quantity, most: Quantity, path: Path) ->
     if default < low:
         yield field.invalid(path.child("min"), str(default), f"default is less than min: {low}")
     if high is not None:
-        where = path.child("max")
+        max_path = path.child("max")
         if low > high:
-            yield field.invalid(where, str(low), f"min is larger than max: {high}")
+            yield field.invalid(max_path, str(low), f"min is larger than max: {high}")
         if high > most:
-            yield field.invalid(where, str(high), f"max is larger than capacity value: {most}")
+            yield field.invalid(max_path, str(high), f"max is larger than capacity value: {most}")
         if default > high:
-            yield field.invalid(where, str(default), f"default is more than max: {high}")
+            yield field.invalid(max_path, str(default), f"default is more than max: {high}")
     if bounds.get("step") is not None:
         yield from _check_step(parse(bounds["step"]), low, (default, high), most, path.child("step"))
 

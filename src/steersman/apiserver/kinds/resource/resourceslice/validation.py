@@ -78,8 +78,8 @@ def validate_slice(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
 
     most = _RICH_DEVICES_MAX if is_rich else _DEVICES_MAX
     yield from check_set(devices, _SPEC.child("devices"), check_device, key=_name, max_items=most)
-    where = _SPEC.child("sharedCounters")
-    yield from check_set(counters, where, _validate_counter_set, key=_name, max_items=_COUNTER_SETS_MAX)
+    shared_counters_path = _SPEC.child("sharedCounters")
+    yield from check_set(counters, shared_counters_path, _validate_counter_set, key=_name, max_items=_COUNTER_SETS_MAX)
 
 
 def _name(item: Tree) -> Any:
@@ -106,14 +106,16 @@ def _validate_node_association(spec: Tree) -> Iterator[FieldError]:
     elif node is not None:
         detail = "must be either unset or set to a non-empty string"
         yield field.invalid(_SPEC.child("nodeName"), node, detail)
-    selector, where = spec.get("nodeSelector"), _SPEC.child("nodeSelector")
+    selector, node_selector_path = spec.get("nodeSelector"), _SPEC.child("nodeSelector")
     if selector is not None:
         fields.append("`nodeSelector`")
-        yield from validate_node_selector(selector, where)
+        yield from validate_node_selector(selector, node_selector_path)
         terms = selector.get("nodeSelectorTerms") or []
         if len(terms) != 1:
             shown = go_form("NodeSelectorTerm", terms)
-            yield field.invalid(where.child("nodeSelectorTerms"), shown, "must have exactly one node selector term")
+            yield field.invalid(
+                node_selector_path.child("nodeSelectorTerms"), shown, "must have exactly one node selector term"
+            )
     for name in ("allNodes", "perDeviceNodeSelection"):
         if spec.get(name):
             fields.append(f"`{name}`")
@@ -135,8 +137,8 @@ def _validate_device(device: Tree, old: Tree | None, path: Path, *, per_device: 
     yield from check_map(attributes, path.child("attributes"), check_qualified, _validate_attribute, max_items=-1)
     shared = bool(device.get("allowMultipleAllocations"))
 
-    def check_amount(amount: Tree, here: Path) -> Iterator[FieldError]:
-        yield from check_capacity(amount, here, shared=shared)
+    def check_amount(amount: Tree, amount_path: Path) -> Iterator[FieldError]:
+        yield from check_capacity(amount, amount_path, shared=shared)
 
     yield from check_map(capacity, path.child("capacity"), check_qualified, check_amount, max_items=-1)
     if old is None or old.get("taints") != device.get("taints"):
@@ -209,12 +211,12 @@ def _validate_counters(holder: Tree, path: Path, *, name: str) -> Iterator[Field
         yield field.required(path.child(name))
     else:
         yield from check_label_name(holder[name], path.child(name))
-    counters, where = holder.get("counters"), path.child("counters")
+    counters, counters_path = holder.get("counters"), path.child("counters")
     if not counters:
-        yield field.required(where)
+        yield field.required(counters_path)
         return
     if len(counters) > _COUNTERS_MAX:
-        yield field.too_many(where, len(counters), max_items=_COUNTERS_MAX)
+        yield field.too_many(counters_path, len(counters), max_items=_COUNTERS_MAX)
         return
     for key in counters:
-        yield from check_label_name(key, where.key(key))
+        yield from check_label_name(key, counters_path.key(key))

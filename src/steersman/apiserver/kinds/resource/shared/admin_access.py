@@ -29,24 +29,24 @@ def no_namespaces(_: str) -> dict[str, str] | None:
 def check_requests(spec: Tree, namespace: str, labels_of: NamespaceLabels) -> Iterator[FieldError]:
     """Validate admin access in the requests of a new claim."""
     requests = (spec.get("devices") or {}).get("requests") or ()
-    if where := _first_admin((request.get("exactly") or {} for request in requests), _REQUESTS):
-        yield from _check_namespace(where, namespace, labels_of)
+    if admin_path := _first_admin((request.get("exactly") or {} for request in requests), _REQUESTS):
+        yield from _check_namespace(admin_path, namespace, labels_of)
 
 
 def check_allocation(obj: Tree, old: Tree, labels_of: NamespaceLabels) -> Iterator[FieldError]:
     """Validate admin access in an allocation; unchanged results are accepted."""
-    if _first_admin(_results(old), _RESULTS) is None and (where := _first_admin(_results(obj), _RESULTS)):
-        yield from _check_namespace(where, obj["metadata"].get("namespace", ""), labels_of)
+    if _first_admin(_results(old), _RESULTS) is None and (admin_path := _first_admin(_results(obj), _RESULTS)):
+        yield from _check_namespace(admin_path, obj["metadata"].get("namespace", ""), labels_of)
 
 
-def _check_namespace(where: Path, namespace: str, labels_of: NamespaceLabels) -> Iterator[FieldError]:
+def _check_namespace(path: Path, namespace: str, labels_of: NamespaceLabels) -> Iterator[FieldError]:
     labels = on_loop(labels_of, namespace)
     if labels is None:
         detail = f'could not retrieve namespace to verify admin access: namespaces "{namespace}" not found'
-        yield FieldError(ErrorType.INTERNAL, where, detail=detail)
+        yield FieldError(ErrorType.INTERNAL, path, detail=detail)
     elif labels.get(LABEL) != "true":
         detail = f"admin access to devices requires the `{LABEL}: true` label on the containing namespace"
-        yield FieldError(ErrorType.FORBIDDEN, where, detail=detail)
+        yield FieldError(ErrorType.FORBIDDEN, path, detail=detail)
 
 
 def _results(claim: Tree) -> Any:

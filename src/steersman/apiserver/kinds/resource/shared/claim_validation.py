@@ -62,28 +62,30 @@ class RequestNames:
 
 def validate_claim_spec(spec: Tree, path: Path = _SPEC) -> Iterator[FieldError]:
     """Validate the spec of a claim."""
-    devices, where = spec.get("devices") or {}, path.child("devices")
+    devices, devices_path = spec.get("devices") or {}, path.child("devices")
     request_names = RequestNames(spec)
     yield from check_set(
-        devices.get("requests"), where.child("requests"), _validate_request, key=_name, max_items=_LIST_MAX
+        devices.get("requests"), devices_path.child("requests"), _validate_request, key=_name, max_items=_LIST_MAX
     )
 
-    def check_constraint(constraint: Tree, here: Path) -> Iterator[FieldError]:
-        yield from _check_references(constraint, here, request_names)
+    def check_constraint(constraint: Tree, constraint_path: Path) -> Iterator[FieldError]:
+        yield from _check_references(constraint, constraint_path, request_names)
         if (name := constraint.get("matchAttribute")) is not None:
-            yield from check_fully_qualified(name, here.child("matchAttribute"))
+            yield from check_fully_qualified(name, constraint_path.child("matchAttribute"))
         elif (name := constraint.get("distinctAttribute")) is not None:
-            yield from check_fully_qualified(name, here.child("distinctAttribute"))
+            yield from check_fully_qualified(name, constraint_path.child("distinctAttribute"))
         else:
             detail = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
-            yield field.required(here, detail)
+            yield field.required(constraint_path, detail)
 
-    def check_config(config: Tree, here: Path) -> Iterator[FieldError]:
-        yield from _check_references(config, here, request_names)
-        yield from check_opaque(config, here)
+    def check_config(config: Tree, config_path: Path) -> Iterator[FieldError]:
+        yield from _check_references(config, config_path, request_names)
+        yield from check_opaque(config, config_path)
 
-    yield from check_list(devices.get("constraints"), where.child("constraints"), check_constraint, max_items=_LIST_MAX)
-    yield from check_list(devices.get("config"), where.child("config"), check_config, max_items=_LIST_MAX)
+    yield from check_list(
+        devices.get("constraints"), devices_path.child("constraints"), check_constraint, max_items=_LIST_MAX
+    )
+    yield from check_list(devices.get("config"), devices_path.child("config"), check_config, max_items=_LIST_MAX)
 
 
 def validate_template(obj: Tree) -> Iterator[FieldError]:
@@ -116,8 +118,8 @@ def _name(item: Tree) -> Any:
 
 
 def _check_references(item: Tree, path: Path, request_names: RequestNames) -> Iterator[FieldError]:
-    where = path.child("requests")
-    yield from check_set(item.get("requests"), where, request_names.check, key=str, max_items=_LIST_MAX)
+    requests_path = path.child("requests")
+    yield from check_set(item.get("requests"), requests_path, request_names.check, key=str, max_items=_LIST_MAX)
 
 
 def _validate_request(request: Tree, path: Path) -> Iterator[FieldError]:
@@ -130,8 +132,10 @@ def _validate_request(request: Tree, path: Path) -> Iterator[FieldError]:
     elif exactly is not None:
         yield from _validate_exact(exactly, path.child("exactly"))
     else:
-        where = path.child("firstAvailable")
-        yield from check_set(alternatives, where, _validate_alternative, key=_name, max_items=_ALTERNATIVES_MAX)
+        first_available_path = path.child("firstAvailable")
+        yield from check_set(
+            alternatives, first_available_path, _validate_alternative, key=_name, max_items=_ALTERNATIVES_MAX
+        )
 
 
 def _validate_alternative(request: Tree, path: Path) -> Iterator[FieldError]:

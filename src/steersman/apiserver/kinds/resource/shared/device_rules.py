@@ -62,9 +62,9 @@ def check_map(
         yield field.too_many(path, len(entries), max_items=max_items)
         return
     for key, value in entries.items():
-        here = path.key(_shortened(key))
-        yield from check_key(key, here)
-        yield from check(value, here)
+        key_path = path.key(_shortened(key))
+        yield from check_key(key, key_path)
+        yield from check(value, key_path)
 
 
 def _shortened(key: str) -> str:
@@ -126,12 +126,12 @@ def _check_identifier(name: str, path: Path) -> Iterator[FieldError]:
 
 def check_opaque(config: Tree, path: Path, *, stored: bool = False) -> Iterator[FieldError]:
     """Validate opaque driver parameters."""
-    opaque, where = config.get("opaque"), path.child("opaque")
+    opaque, opaque_path = config.get("opaque"), path.child("opaque")
     if opaque is None:
-        yield field.required(where)
+        yield field.required(opaque_path)
         return
-    yield from check_driver(opaque.get("driver"), where.child("driver"))
-    yield from check_raw(opaque.get("parameters"), where.child("parameters"), stored=stored)
+    yield from check_driver(opaque.get("driver"), opaque_path.child("driver"))
+    yield from check_raw(opaque.get("parameters"), opaque_path.child("parameters"), stored=stored)
 
 
 def check_raw(value: Any, path: Path, *, stored: bool = False) -> Iterator[FieldError]:
@@ -160,13 +160,13 @@ def check_binding_conditions(device: Tree, path: Path) -> Iterator[FieldError]:
     """Validate binding conditions and binding failure conditions of a device."""
     awaited, failures = device.get("bindingConditions") or [], device.get("bindingFailureConditions") or []
     lists = ((awaited, path.child("bindingConditions")), (failures, path.child("bindingFailureConditions")))
-    for conditions, where in lists:
-        yield from check_list(conditions, where, validate_qualified_name, max_items=_BINDING_CONDITIONS_MAX)
-    for conditions, where in lists:
+    for conditions, conditions_path in lists:
+        yield from check_list(conditions, conditions_path, validate_qualified_name, max_items=_BINDING_CONDITIONS_MAX)
+    for conditions, conditions_path in lists:
         repeats = repeat_positions(conditions)
         for position, condition in enumerate(conditions):
             if position in repeats:
-                yield field.duplicate(where.index(position), condition)
+                yield field.duplicate(conditions_path.index(position), condition)
     awaited_set = set(awaited)
     for position, condition in enumerate(failures):
         if condition in awaited_set:

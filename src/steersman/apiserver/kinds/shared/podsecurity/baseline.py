@@ -68,7 +68,7 @@ def app_armor(annotations: dict[str, str], spec: Tree, _: int) -> Violation | No
     def is_bad(context: Tree) -> bool:
         return (context.get("appArmorProfile") or {}).get("type") not in _UNSET_OR_PROFILE
 
-    who = setters(spec, is_bad)
+    subjects = setters(spec, is_bad)
     holders = [context_of(spec), *map(context_of, containers(spec))]
     values = sorted({context["appArmorProfile"]["type"] for context in holders if is_bad(context)})
     bad = [
@@ -79,9 +79,9 @@ def app_armor(annotations: dict[str, str], spec: Tree, _: int) -> Violation | No
     values += bad
     if not values:
         return None
-    who = " and ".join(filter(None, (who, plural("annotation", "annotations", len(bad)) if bad else "")))
+    subjects = " and ".join(filter(None, (subjects, plural("annotation", "annotations", len(bad)) if bad else "")))
     reason = plural("forbidden AppArmor profile", "forbidden AppArmor profiles", len(values))
-    return Violation(reason, f"{who} must not set AppArmor profile type to {quoted(values)}")
+    return Violation(reason, f"{subjects} must not set AppArmor profile type to {quoted(values)}")
 
 
 def capabilities(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
@@ -183,8 +183,8 @@ def selinux(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
             options_of_holder.get("user") or options_of_holder.get("role")
         )
 
-    who = setters(spec, is_bad)
-    if not who:
+    subjects = setters(spec, is_bad)
+    if not subjects:
         return None
     holders = [options(context_of(spec)), *(options(context_of(container)) for container in containers(spec))]
     wrong = sorted({selinux_options.get("type") or "" for selinux_options in holders} - set(types))
@@ -194,7 +194,7 @@ def selinux(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
         for name in ("user", "role")
         if any(selinux_options.get(name) for selinux_options in holders)
     ]
-    return Violation("seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(details)}")
+    return Violation("seLinuxOptions", f"{subjects} set forbidden securityContext.seLinuxOptions: {'; '.join(details)}")
 
 
 def seccomp(annotations: dict[str, str], spec: Tree, version: int) -> Violation | None:
@@ -210,12 +210,12 @@ def bad_seccomp(spec: Tree) -> Violation | None:
     def is_bad(context: Tree) -> bool:
         return (context.get("seccompProfile") or {}).get("type", PROFILES[0]) not in PROFILES
 
-    who = setters(spec, is_bad)
-    if not who:
+    subjects = setters(spec, is_bad)
+    if not subjects:
         return None
     holders = [context_of(spec), *map(context_of, containers(spec))]
     values = quoted(sorted({context["seccompProfile"]["type"] for context in holders if is_bad(context)}))
-    return Violation("seccompProfile", f"{who} must not set securityContext.seccompProfile.type to {values}")
+    return Violation("seccompProfile", f"{subjects} must not set securityContext.seccompProfile.type to {values}")
 
 
 def _seccomp_annotations(annotations: dict[str, str], spec: Tree) -> Violation | None:
@@ -240,7 +240,7 @@ def sysctls(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
 
 def windows_host_process(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
     """Check for Windows HostProcess containers: none."""
-    who = setters(spec, lambda context: (context.get("windowsOptions") or {}).get("hostProcess"))
-    if not who:
+    subjects = setters(spec, lambda context: (context.get("windowsOptions") or {}).get("hostProcess"))
+    if not subjects:
         return None
-    return Violation("hostProcess", f"{who} must not set securityContext.windowsOptions.hostProcess=true")
+    return Violation("hostProcess", f"{subjects} must not set securityContext.windowsOptions.hostProcess=true")

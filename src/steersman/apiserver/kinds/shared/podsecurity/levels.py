@@ -95,8 +95,8 @@ def policy_of(labels: Mapping[str, str] | None, defaults: Policy = _DEFAULTS) ->
         if version is not None and version != "latest":
             match = _VERSION.fullmatch(version)
             if match is None:
-                where = _LABELS.key(f"{_PREFIX}{mode}-version")
-                errors.append(invalid(where, version, 'must be "latest" or "v1.x"'))
+                key_path = _LABELS.key(f"{_PREFIX}{mode}-version")
+                errors.append(invalid(key_path, version, 'must be "latest" or "v1.x"'))
             else:
                 minor = int(match[1])
         modes[mode] = Standard(level or standards[mode].level, minor)

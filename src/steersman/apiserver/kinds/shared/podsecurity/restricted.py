@@ -89,9 +89,9 @@ def volumes(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
 def run_as_non_root(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
     """Check ``runAsNonRoot``: true for the Pod or every container."""
     reason = "runAsNonRoot != true"
-    who = setters(spec, lambda context: context.get("runAsNonRoot") is False)
-    if who:
-        return Violation(reason, f"{who} must not set securityContext.runAsNonRoot=false")
+    subjects = setters(spec, lambda context: context.get("runAsNonRoot") is False)
+    if subjects:
+        return Violation(reason, f"{subjects} must not set securityContext.runAsNonRoot=false")
     return _lacking(spec, "runAsNonRoot", reason, "runAsNonRoot=true")
 
 
@@ -99,8 +99,8 @@ def run_as_user(_: dict[str, str], spec: Tree, version: int) -> Violation | None
     """Check ``runAsUser``: not 0."""
     if version < 23:
         return None
-    who = setters(spec, lambda context: context.get("runAsUser") == 0)
-    return Violation("runAsUser=0", f"{who} must not set runAsUser=0") if who else None
+    subjects = setters(spec, lambda context: context.get("runAsUser") == 0)
+    return Violation("runAsUser=0", f"{subjects} must not set runAsUser=0") if subjects else None
 
 
 def seccomp(_: dict[str, str], spec: Tree, version: int) -> Violation | None:

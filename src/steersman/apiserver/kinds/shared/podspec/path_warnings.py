@@ -35,13 +35,13 @@ def path_warnings(volumes: Sequence[Tree]) -> Iterator[str]:
             yield from _projected(projected.get("sources") or (), f"volume {name} (Projected)")
 
 
-def _projected(sources: Sequence[Tree], where: str) -> Iterator[str]:
+def _projected(sources: Sequence[Tree], volume: str) -> Iterator[str]:
     """Yield warnings about the sources of a projected volume, which share one directory."""
     files = [[(path.rstrip("/"), source) for path, source in _files(projection)] for projection in sources]
-    overlaps = _overlap_texts([file for group in files for file in group], where)
+    overlaps = _overlap_texts([file for group in files for file in group], volume)
     for source, group in zip(sources, files, strict=True):
         if not any(value is not None for value in source.values()):
-            yield f"{where} has no sources provided"
+            yield f"{volume} has no sources provided"
         for _ in group:
             yield from next(overlaps)
 
@@ -61,13 +61,13 @@ def _files(source: Tree) -> Iterable[File]:
     return ()
 
 
-def _overlaps(files: Iterable[File], where: str) -> Iterator[str]:
+def _overlaps(files: Iterable[File], volume: str) -> Iterator[str]:
     """Yield warnings about files equal to, inside or above an earlier one."""
-    for texts in _overlap_texts([(path.rstrip("/"), source) for path, source in files], where):
+    for texts in _overlap_texts([(path.rstrip("/"), source) for path, source in files], volume):
         yield from texts
 
 
-def _overlap_texts(files: Sequence[File], where: str) -> Iterator[Iterator[str]]:
+def _overlap_texts(files: Sequence[File], volume: str) -> Iterator[Iterator[str]]:
     """Yield for each file the warnings about it and earlier files, in order.
 
     Files that occur more than twice are compared twice, as further comparisons find the same pairs.
@@ -78,7 +78,7 @@ def _overlap_texts(files: Sequence[File], where: str) -> Iterator[Iterator[str]]
         count[file] += 1
         paths.append(file[0] if count[file] <= 2 else "")
     for file, others in zip(files, earlier_overlaps(paths), strict=True):
-        yield (f"{where}: overlapping paths: {_shown(file)} with {_shown(files[other])}" for other in others)
+        yield (f"{volume}: overlapping paths: {_shown(file)} with {_shown(files[other])}" for other in others)
 
 
 def earlier_overlaps(paths: Sequence[str]) -> Iterator[list[int]]:

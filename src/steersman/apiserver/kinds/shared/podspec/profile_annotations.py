@@ -51,9 +51,9 @@ def apply_app_armor_annotations(pod: Tree) -> Iterator[str]:
             yield app_armor_warning(f"metadata.annotations[{name}]")
 
 
-def app_armor_warning(where: str) -> str:
+def app_armor_warning(path: str) -> str:
     """Return the warning that the annotation is deprecated."""
-    return f'{where}: deprecated since v1.30; use the "appArmorProfile" field instead'
+    return f'{path}: deprecated since v1.30; use the "appArmorProfile" field instead'
 
 
 def profile_of(text: str) -> Tree | None:
@@ -99,32 +99,32 @@ def validate_profiles_match(annotations: Mapping[str, str], spec: Tree, path: Pa
         return
     context = spec.get("securityContext") or {}
     if (profile := context.get("seccompProfile")) is not None and SECCOMP_POD in annotations:
-        where = path.child("securityContext", "seccompProfile")
-        yield from _check_match(annotations[SECCOMP_POD], profile, where, "seccomp")
+        seccomp_profile_path = path.child("securityContext", "seccompProfile")
+        yield from _check_match(annotations[SECCOMP_POD], profile, seccomp_profile_path, "seccomp")
     places = [(kind, i, container) for kind in _KINDS for i, container in enumerate(spec.get(kind) or ())]
     for kind, position, container in places:
         profile = (container.get("securityContext") or {}).get("seccompProfile")
         name = SECCOMP_CONTAINER + container.get("name", "")
         if profile is not None and name in annotations:
-            where = path.child(kind).index(position).child("securityContext", "seccompProfile")
-            yield from _check_match(annotations[name], profile, where, "seccomp")
+            seccomp_profile_path = path.child(kind).index(position).child("securityContext", "seccompProfile")
+            yield from _check_match(annotations[name], profile, seccomp_profile_path, "seccomp")
     if (spec.get("os") or {}).get("name") == "windows":
         return
     for kind, position, container in places:
         profile = (container.get("securityContext") or {}).get("appArmorProfile") or context.get("appArmorProfile")
         name = APP_ARMOR + container.get("name", "")
         if profile is not None and name in annotations:
-            where = path.child(kind).index(position).child("securityContext", "appArmorProfile")
-            yield from _check_match(annotations[name], profile, where, "apparmor")
+            app_armor_profile_path = path.child(kind).index(position).child("securityContext", "appArmorProfile")
+            yield from _check_match(annotations[name], profile, app_armor_profile_path, "apparmor")
 
 
-def _check_match(text: str, profile: Tree, path: Path, what: str) -> Iterator[FieldError]:
+def _check_match(text: str, profile: Tree, path: Path, profile_name: str) -> Iterator[FieldError]:
     kind = profile.get("type")
     if kind == "Localhost":
         if not text.startswith(_LOCAL):
-            yield field.forbidden(path.child("type"), f"{what} type in annotation and field must match")
+            yield field.forbidden(path.child("type"), f"{profile_name} type in annotation and field must match")
         elif text.removeprefix(_LOCAL) != profile.get("localhostProfile"):
-            where = path.child("localhostProfile")
-            yield field.forbidden(where, f"{what} profile in annotation and field must match")
-    elif kind in _TEXTS and text not in (_SECCOMP_TEXTS if what == "seccomp" else _TEXTS)[kind]:
-        yield field.forbidden(path.child("type"), f"{what} type in annotation and field must match")
+            localhost_profile_path = path.child("localhostProfile")
+            yield field.forbidden(localhost_profile_path, f"{profile_name} profile in annotation and field must match")
+    elif kind in _TEXTS and text not in (_SECCOMP_TEXTS if profile_name == "seccomp" else _TEXTS)[kind]:
+        yield field.forbidden(path.child("type"), f"{profile_name} type in annotation and field must match")

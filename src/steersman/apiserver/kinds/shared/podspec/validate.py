@@ -202,15 +202,15 @@ def validate_only_for_pods(spec: Tree, path: Path) -> list[FieldError]:
         for position, volume in enumerate(spec.get("volumes") or ()):
             for number, part in enumerate((volume.get("projected") or {}).get("sources") or ()):
                 if part.get("serviceAccountToken") is not None:
-                    where = path.child("volumes").index(position).child("projected", "sources").index(number)
+                    source_path = path.child("volumes").index(position).child("projected", "sources").index(number)
                     detail = "must not be specified when serviceAccountName is not set"
-                    errors.append(field.forbidden(where.child("serviceAccountToken"), detail))
+                    errors.append(field.forbidden(source_path.child("serviceAccountToken"), detail))
     for kind in ("containers", "initContainers"):
         for position, container in enumerate(spec.get(kind) or ()):
             image = container.get("image") or ""
             if image != image.strip():
-                where = path.child(kind).index(position).child("image")
-                errors.append(field.invalid(where, image, "must not have leading or trailing whitespace"))
+                image_path = path.child(kind).index(position).child("image")
+                errors.append(field.invalid(image_path, image, "must not have leading or trailing whitespace"))
     return errors
 
 
@@ -218,25 +218,25 @@ def _validate_claims(spec: Tree, path: Path) -> Iterator[FieldError]:
     """Validate the resource claims (DRA) of a Pod."""
     seen: set[str] = set()
     for position, claim in enumerate(spec.get("resourceClaims") or ()):
-        here = path.index(position)
+        item_path = path.index(position)
         name = claim.get("name") or ""
         if not name:
-            yield field.required(here.child("name"))
+            yield field.required(item_path.child("name"))
         elif name in seen:
-            yield field.duplicate(here.child("name"), name)
+            yield field.duplicate(item_path.child("name"), name)
         else:
-            yield from validate_dns_label(name, here.child("name"))
+            yield from validate_dns_label(name, item_path.child("name"))
             seen.add(name)
         existing, template = claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")
         if existing is not None and template is not None:
             detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-            yield field.invalid(here, go_form("PodResourceClaim", claim), detail)
+            yield field.invalid(item_path, go_form("PodResourceClaim", claim), detail)
         if existing is None and template is None:
             detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-            yield field.invalid(here, go_form("PodResourceClaim", claim), detail)
+            yield field.invalid(item_path, go_form("PodResourceClaim", claim), detail)
         for key in ("resourceClaimName", "resourceClaimTemplateName"):
             if (value := claim.get(key)) is not None:
-                yield from validate_dns_subdomain(value, here.child(key))
+                yield from validate_dns_subdomain(value, item_path.child(key))
 
 
 def _validate_host_network(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
@@ -245,8 +245,8 @@ def _validate_host_network(spec: Tree, path: Path, rules: PodRules) -> Iterator[
         for number, port in enumerate(container.get("ports") or ()):
             host_port = port.get("hostPort", 0)
             if (rules.is_pod or host_port) and host_port != port.get("containerPort", 0):
-                where = path.child("containers").index(position).child("ports").index(number).child("hostPort")
-                yield field.invalid(where, host_port, "must match `containerPort` when `hostNetwork` is true")
+                host_port_path = path.child("containers").index(position).child("ports").index(number).child("hostPort")
+                yield field.invalid(host_port_path, host_port, "must match `containerPort` when `hostNetwork` is true")
 
 
 def _validate_dns(spec: Tree, path: Path) -> Iterator[FieldError]:
@@ -268,17 +268,17 @@ def _validate_dns(spec: Tree, path: Path) -> Iterator[FieldError]:
     for position, server in enumerate(servers):
         yield from check_all(path.child("nameservers").index(position), server, check_ip(server))
     searches = config.get("searches") or []
-    where = path.child("searches")
+    searches_path = path.child("searches")
     if len(searches) > _SEARCH_PATHS_MAX:
-        yield field.invalid(where, searches, f"must not have more than {_SEARCH_PATHS_MAX} search paths")
+        yield field.invalid(searches_path, searches, f"must not have more than {_SEARCH_PATHS_MAX} search paths")
     if len(" ".join(searches)) > _SEARCH_LENGTH_MAX:
         detail = f"must not have more than {_SEARCH_LENGTH_MAX} characters (including spaces) in the search list"
-        yield field.invalid(where, searches, detail)
+        yield field.invalid(searches_path, searches, detail)
     for position, search in enumerate(searches):
         if search != ".":
             domain = search.removesuffix(".")
             faults = names.check_dns1123_subdomain_with_underscore(domain)
-            yield from check_all(where.index(position), domain, faults)
+            yield from check_all(searches_path.index(position), domain, faults)
     for position, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
             yield field.required(path.child("options").index(position), "must not be empty")
@@ -322,8 +322,8 @@ def _validate_hostname_override(override: str, spec: Tree, path: Path) -> Iterat
 
 def _validate_host_aliases(aliases: Sequence[Tree], path: Path) -> Iterator[FieldError]:
     for position, alias in enumerate(aliases):
-        here = path.index(position)
+        item_path = path.index(position)
         ip = alias.get("ip") or ""
-        yield from check_all(here.child("ip"), ip, check_ip(ip))
+        yield from check_all(item_path.child("ip"), ip, check_ip(ip))
         for number, hostname in enumerate(alias.get("hostnames") or ()):
-            yield from validate_dns_subdomain(hostname, here.child("hostnames").index(number))
+            yield from validate_dns_subdomain(hostname, item_path.child("hostnames").index(number))

@@ -87,18 +87,18 @@ def validate_containers(containers: Sequence[Tree], path: Path, context: Contain
     errors: list[FieldError] = []
     seen: set[str] = set()
     for position, container in enumerate(charged(containers, _UNITS_PER_CONTAINER)):
-        here = path.index(position)
-        _validate_common(container, here, context, errors)
-        if (error := _duplicate_name(container, here, seen)) is not None:
+        item_path = path.index(position)
+        _validate_common(container, item_path, context, errors)
+        if (error := _duplicate_name(container, item_path, seen)) is not None:
             errors.append(error)
         if _OF_EVERY_CONTAINER.issuperset(container):
             continue
         if (lifecycle := container.get("lifecycle")) is not None:
-            errors += validate_lifecycle(lifecycle, here.child("lifecycle"), context.grace_seconds)
+            errors += validate_lifecycle(lifecycle, item_path.child("lifecycle"), context.grace_seconds)
         if has_probes(container):
-            errors += validate_probes(container, here, context.grace_seconds)
+            errors += validate_probes(container, item_path, context.grace_seconds)
         if container.get("restartPolicy") is not None or container.get("restartPolicyRules"):
-            errors += _validate_restart(container, here)
+            errors += _validate_restart(container, item_path)
     _check_host_ports(containers, path, errors)
     return errors
 
@@ -108,24 +108,24 @@ def validate_init_containers(spec: Tree, path: Path, context: ContainerContext) 
     errors: list[FieldError] = []
     seen = {container.get("name") or "" for container in spec.get("containers") or ()}
     for position, container in enumerate(charged(spec.get("initContainers") or (), _UNITS_PER_CONTAINER)):
-        here = path.index(position)
-        _validate_common(container, here, context, errors)
-        errors += _validate_restart(container, here)
-        if (error := _duplicate_name(container, here, seen, counts_empty=False)) is not None:
+        item_path = path.index(position)
+        _validate_common(container, item_path, context, errors)
+        errors += _validate_restart(container, item_path)
+        if (error := _duplicate_name(container, item_path, seen, counts_empty=False)) is not None:
             errors.append(error)
         _check_host_ports([container], path, errors)
         if is_sidecar(container):
             if (lifecycle := container.get("lifecycle")) is not None:
-                errors += validate_lifecycle(lifecycle, here.child("lifecycle"), context.grace_seconds)
-            errors += validate_probes(container, here, context.grace_seconds)
+                errors += validate_lifecycle(lifecycle, item_path.child("lifecycle"), context.grace_seconds)
+            errors += validate_probes(container, item_path, context.grace_seconds)
             continue
         for name in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
             if container.get(name) is not None:
-                errors.append(field.forbidden(here.child(name), _ONLY_SIDECARS))
+                errors.append(field.forbidden(item_path.child(name), _ONLY_SIDECARS))
         for number, policy in enumerate(container.get("resizePolicy") or ()):
             if policy.get("restartPolicy") == "RestartContainer":
-                where = here.child("resizePolicy").index(number).child("restartPolicy")
-                errors.append(field.invalid(where, "RestartContainer", _RESTARTS_NO_INIT))
+                restart_policy_path = item_path.child("resizePolicy").index(number).child("restartPolicy")
+                errors.append(field.invalid(restart_policy_path, "RestartContainer", _RESTARTS_NO_INIT))
     return errors
 
 
@@ -136,24 +136,24 @@ def validate_ephemeral_containers(spec: Tree, path: Path, context: ContainerCont
     }
     seen = set(others)
     for position, container in enumerate(charged(spec.get("ephemeralContainers") or (), _UNITS_PER_CONTAINER)):
-        here = path.index(position)
+        item_path = path.index(position)
         errors: list[FieldError] = []
-        _validate_common(container, here, context, errors)
+        _validate_common(container, item_path, context, errors)
         yield from errors
-        yield from check_image_padding(container, here)
-        if (error := _duplicate_name(container, here, seen)) is not None:
+        yield from check_image_padding(container, item_path)
+        if (error := _duplicate_name(container, item_path, seen)) is not None:
             yield error
         target = container.get("targetContainerName")
         if target and target not in others:
-            yield field.not_found(here.child("targetContainerName"), target)
+            yield field.not_found(item_path.child("targetContainerName"), target)
         for name in _NOT_EPHEMERAL_FIELDS:
             value = container.get(name)
             if value if name == "resources" else value is not None:
-                yield field.forbidden(here.child(name), _NOT_EPHEMERAL)
+                yield field.forbidden(item_path.child(name), _NOT_EPHEMERAL)
         for number, mount in enumerate(container.get("volumeMounts") or ()):
             for name in ("subPath", "subPathExpr"):
                 if mount.get(name):
-                    yield field.forbidden(here.child("volumeMounts").index(number).child(name), _NOT_EPHEMERAL)
+                    yield field.forbidden(item_path.child("volumeMounts").index(number).child(name), _NOT_EPHEMERAL)
 
 
 def check_image_padding(container: Tree, path: Path) -> Iterator[FieldError]:
@@ -269,12 +269,14 @@ def _validate_restart(container: Tree, path: Path) -> Iterator[FieldError]:
     if len(rules) > _RESTART_RULES_MAX:
         yield field.too_many(path.child("restartPolicyRules"), len(rules), max_items=_RESTART_RULES_MAX)
     for position, rule in enumerate(rules):
-        here = path.child("restartPolicyRules").index(position)
-        yield from check_supported(rule.get("action"), ("Restart", "RestartAllContainers"), here.child("action"))
+        item_path = path.child("restartPolicyRules").index(position)
+        yield from check_supported(rule.get("action"), ("Restart", "RestartAllContainers"), item_path.child("action"))
         codes = rule.get("exitCodes")
         if codes is None:
-            yield field.required(here.child("exitCodes"), "must be specified")
+            yield field.required(item_path.child("exitCodes"), "must be specified")
             continue
-        yield from check_supported(codes.get("operator"), ("In", "NotIn"), here.child("exitCodes", "operator"))
+        yield from check_supported(codes.get("operator"), ("In", "NotIn"), item_path.child("exitCodes", "operator"))
         if len(codes.get("values") or ()) > _EXIT_CODES_MAX:
-            yield field.too_many(here.child("exitCodes", "values"), len(codes["values"]), max_items=_EXIT_CODES_MAX)
+            yield field.too_many(
+                item_path.child("exitCodes", "values"), len(codes["values"]), max_items=_EXIT_CODES_MAX
+            )

@@ -126,18 +126,18 @@ def _validate_file_key(ref: Tree, path: Path, volumes: dict[str, Tree]) -> Itera
 def validate_env_from(sources: Sequence[Tree] | None, path: Path) -> Iterator[FieldError]:
     """Validate ``envFrom``."""
     for position, source in enumerate(sources or ()):
-        here = path.index(position)
+        item_path = path.index(position)
         prefix = source.get("prefix")
         if prefix:
-            yield from check_all(here.child("prefix"), prefix, names.check_relaxed_env_var_name(prefix))
+            yield from check_all(item_path.child("prefix"), prefix, names.check_relaxed_env_var_name(prefix))
         references = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
         for name in references:
             referred = source[name].get("name")
             if not referred:
-                yield field.required(here.child(name, "name"))
+                yield field.required(item_path.child(name, "name"))
             else:
                 faults = names.name_is_dns_subdomain(referred, prefix=True)
-                yield from check_all(here.child(name, "name"), referred, faults)
+                yield from check_all(item_path.child(name, "name"), referred, faults)
         if not references:
             yield field.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
         elif len(references) > 1:

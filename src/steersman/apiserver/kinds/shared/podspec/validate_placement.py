@@ -33,26 +33,28 @@ def validate_affinity(affinity: Tree | None, path: Path, rules: PodRules) -> Ite
     if not affinity:
         return
     nodes = affinity.get("nodeAffinity") or {}
-    here = path.child("nodeAffinity")
+    node_affinity_path = path.child("nodeAffinity")
     if (required := nodes.get(_REQUIRED)) is not None:
         yield from validate_node_selector(
-            required, here.child(_REQUIRED), allow_invalid_values=rules.allow_invalid_node_affinity_values
+            required, node_affinity_path.child(_REQUIRED), allow_invalid_values=rules.allow_invalid_node_affinity_values
         )
     for position, term in enumerate(nodes.get(_PREFERRED) or ()):
-        where = here.child(_PREFERRED).index(position)
-        yield from _check_weight(term, where)
+        item_path = node_affinity_path.child(_PREFERRED).index(position)
+        yield from _check_weight(term, item_path)
         yield from _validate_node_term(
-            term.get("preference") or {}, where.child("preference"), allow_invalid_values=True
+            term.get("preference") or {}, item_path.child("preference"), allow_invalid_values=True
         )
     for kind in ("podAffinity", "podAntiAffinity"):
         terms = affinity.get(kind) or {}
-        here = path.child(kind)
+        kind_path = path.child(kind)
         for position, term in enumerate(terms.get(_REQUIRED) or ()):
-            yield from _validate_pod_term(term, here.child(_REQUIRED).index(position), rules)
+            yield from _validate_pod_term(term, kind_path.child(_REQUIRED).index(position), rules)
         for position, weighted in enumerate(terms.get(_PREFERRED) or ()):
-            where = here.child(_PREFERRED).index(position)
-            yield from _check_weight(weighted, where)
-            yield from _validate_pod_term(weighted.get("podAffinityTerm") or {}, where.child("podAffinityTerm"), rules)
+            item_path = kind_path.child(_PREFERRED).index(position)
+            yield from _check_weight(weighted, item_path)
+            yield from _validate_pod_term(
+                weighted.get("podAffinityTerm") or {}, item_path.child("podAffinityTerm"), rules
+            )
 
 
 def _check_weight(term: Tree, path: Path) -> Iterator[FieldError]:
@@ -64,11 +66,11 @@ def _check_weight(term: Tree, path: Path) -> Iterator[FieldError]:
 def validate_node_selector(selector: Tree, path: Path, *, allow_invalid_values: bool = False) -> Iterator[FieldError]:
     """Validate a ``NodeSelector``, whose terms are ORed."""
     terms = selector.get("nodeSelectorTerms")
-    here = path.child("nodeSelectorTerms")
+    terms_path = path.child("nodeSelectorTerms")
     if not terms:
-        yield field.required(here, "must have at least one node selector term")
+        yield field.required(terms_path, "must have at least one node selector term")
     for position, term in enumerate(terms or ()):
-        yield from _validate_node_term(term, here.index(position), allow_invalid_values=allow_invalid_values)
+        yield from _validate_node_term(term, terms_path.index(position), allow_invalid_values=allow_invalid_values)
 
 
 def _validate_node_term(term: Tree, path: Path, *, allow_invalid_values: bool) -> Iterator[FieldError]:
@@ -82,22 +84,22 @@ def _validate_node_term(term: Tree, path: Path, *, allow_invalid_values: bool) -
 
 def _validate_node_requirement(requirement: Tree, path: Path, *, allow_invalid_values: bool) -> Iterator[FieldError]:
     operator, values = requirement.get("operator") or "", requirement.get("values") or ()
-    where = path.child("values")
+    values_path = path.child("values")
     if operator in ("In", "NotIn"):
         if not values:
-            yield field.required(where, "must be specified when `operator` is 'In' or 'NotIn'")
+            yield field.required(values_path, "must be specified when `operator` is 'In' or 'NotIn'")
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            yield field.forbidden(where, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+            yield field.forbidden(values_path, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
     elif operator in ("Gt", "Lt"):
         if len(values) != 1:
-            yield field.required(where, "must be specified single value when `operator` is 'Lt' or 'Gt'")
+            yield field.required(values_path, "must be specified single value when `operator` is 'Lt' or 'Gt'")
     else:
         yield field.invalid(path.child("operator"), operator, _NOT_AN_OPERATOR)
     yield from validate_qualified_name(requirement.get("key") or "", path.child("key"))
     if not allow_invalid_values:
         for position, value in enumerate(values):
-            yield from check_all(where.index(position), value, names.check_label_value(value))
+            yield from check_all(values_path.index(position), value, names.check_label_value(value))
 
 
 def _validate_node_field(requirement: Tree, path: Path) -> Iterator[FieldError]:
@@ -203,25 +205,25 @@ def validate_topology_spread_constraints(
     pairs = [(spread.get("topologyKey") or "", spread.get("whenUnsatisfiable") or "") for spread in constraints or ()]
     last_position = {pair: position for position, pair in enumerate(pairs)}
     for position, constraint in enumerate(constraints or ()):
-        here = path.index(position)
+        item_path = path.index(position)
         skew, key = constraint.get("maxSkew", 0), constraint.get("topologyKey") or ""
         action = constraint.get("whenUnsatisfiable") or ""
         if skew <= 0:
-            yield field.invalid(here.child("maxSkew"), skew, _NOT_POSITIVE)
+            yield field.invalid(item_path.child("maxSkew"), skew, _NOT_POSITIVE)
         if not key:
-            yield field.required(here.child("topologyKey"), "can not be empty")
+            yield field.required(item_path.child("topologyKey"), "can not be empty")
         if action not in ("DoNotSchedule", "ScheduleAnyway"):
-            yield field.not_supported(here.child("whenUnsatisfiable"), action, ("DoNotSchedule", "ScheduleAnyway"))
+            yield field.not_supported(item_path.child("whenUnsatisfiable"), action, ("DoNotSchedule", "ScheduleAnyway"))
         if last_position[key, action] > position:
-            yield field.duplicate(here.child("{topologyKey, whenUnsatisfiable}"), f"{{{key}, {action}}}")
-        yield from _check_min_domains(constraint.get("minDomains"), action, here.child("minDomains"))
+            yield field.duplicate(item_path.child("{topologyKey, whenUnsatisfiable}"), f"{{{key}, {action}}}")
+        yield from _check_min_domains(constraint.get("minDomains"), action, item_path.child("minDomains"))
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             policy = constraint.get(name)
             if policy is not None and policy not in ("Honor", "Ignore"):
-                yield field.not_supported(here.child(name), policy, ("Honor", "Ignore"))
-        yield from _validate_label_keys(constraint, here)
+                yield field.not_supported(item_path.child(name), policy, ("Honor", "Ignore"))
+        yield from _validate_label_keys(constraint, item_path)
         if not rules.allow_invalid_spread_selectors:
-            yield from validate_label_selector(constraint.get("labelSelector"), here.child("labelSelector"))
+            yield from validate_label_selector(constraint.get("labelSelector"), item_path.child("labelSelector"))
 
 
 def _check_min_domains(count: int | None, action: str, path: Path) -> Iterator[FieldError]:
@@ -237,13 +239,13 @@ def _check_min_domains(count: int | None, action: str, path: Path) -> Iterator[F
 def validate_gates(spec: Tree, path: Path) -> Iterator[FieldError]:
     """Validate readiness gates and scheduling gates."""
     for position, gate in enumerate(spec.get("readinessGates") or ()):
-        where = path.child("readinessGates").index(position).child("conditionType")
-        yield from validate_qualified_name(gate.get("conditionType") or "", where)
+        condition_type_path = path.child("readinessGates").index(position).child("conditionType")
+        yield from validate_qualified_name(gate.get("conditionType") or "", condition_type_path)
     seen: set[str] = set()
     for position, gate in enumerate(spec.get("schedulingGates") or ()):
-        where = path.child("schedulingGates").index(position)
+        gate_path = path.child("schedulingGates").index(position)
         name = gate.get("name") or ""
-        yield from validate_qualified_name(name, where)
+        yield from validate_qualified_name(name, gate_path)
         if name in seen:
-            yield field.duplicate(where, name)
+            yield field.duplicate(gate_path, name)
         seen.add(name)

@@ -29,14 +29,14 @@ def validate_probes(container: Tree, path: Path, grace_seconds: int | None) -> I
         probe = container.get(name)
         if probe is None:
             continue
-        here = path.child(name)
-        yield from _validate_probe(probe, here, grace_seconds)
+        field_path = path.child(name)
+        yield from _validate_probe(probe, field_path, grace_seconds)
         if name == "readinessProbe":
             if (seconds := probe.get("terminationGracePeriodSeconds")) is not None:
                 detail = "must not be set for readinessProbes"
-                yield field.invalid(here.child("terminationGracePeriodSeconds"), seconds, detail)
+                yield field.invalid(field_path.child("terminationGracePeriodSeconds"), seconds, detail)
         elif probe.get("successThreshold", 0) != 1:
-            yield field.invalid(here.child("successThreshold"), probe.get("successThreshold", 0), "must be 1")
+            yield field.invalid(field_path.child("successThreshold"), probe.get("successThreshold", 0), "must be 1")
 
 
 def _validate_probe(probe: Tree, path: Path, grace_seconds: int | None) -> Iterator[FieldError]:

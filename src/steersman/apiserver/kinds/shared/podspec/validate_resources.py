@@ -86,21 +86,21 @@ def validate_requirements(
         return _NO_ERRORS
     errors: list[FieldError] = []
     for kind, amounts in (("limits", limits), ("requests", requests)):
-        where = path.child(kind)
+        field_path = path.child(kind)
         for name in sorted(amounts):
             amount = amounts[name]
             quantity = parse(amount)
-            here = where.key(name)
-            errors += check_name(name, here)
+            key_path = field_path.key(name)
+            errors += check_name(name, key_path)
             if faults := amount_faults(name, quantity):
-                errors += check_all(here, amount, faults)
+                errors += check_all(key_path, amount, faults)
             if kind == "requests" and (error := _request_error(name, amount, limits.get(name), path)) is not None:
                 errors.append(error)
             if resource_names.is_huge_pages(name) and not (
                 rules.allow_partial_huge_pages or resource_names.is_whole_pages(name, quantity)
             ):
                 detail = f"{quantity} is not positive integer multiple of {name}"
-                errors.append(field.invalid(here, amount, detail))
+                errors.append(field.invalid(key_path, amount, detail))
     every = limits.keys() | requests.keys()
     if every.isdisjoint(QOS_RESOURCES) and any(map(resource_names.is_huge_pages, every)):
         errors.append(field.forbidden(path, "HugePages require cpu or memory"))
@@ -146,26 +146,26 @@ def _check_claims(used: Sequence[Tree], path: Path, claims: frozenset[str]) -> I
     seen: set[str] = set()
     with_request: set[str] = set()
     for position, claim in enumerate(used):
-        here = path.index(position)
+        item_path = path.index(position)
         name, request = claim.get("name") or "", claim.get("request") or ""
         if not name:
-            yield field.required(here)
+            yield field.required(item_path)
             continue
         key = f"{name}/{request}" if request else name
         if name in seen:
-            yield field.duplicate(here, name)
+            yield field.duplicate(item_path, name)
         else:
             if request:
-                yield from validate_dns_label(request, here.child("request"))
+                yield from validate_dns_label(request, item_path.child("request"))
             if key in seen:
-                yield field.duplicate(here, key)
+                yield field.duplicate(item_path, key)
             elif not request and name in with_request:
-                yield field.duplicate(here, name)
+                yield field.duplicate(item_path, name)
             seen.add(key)
             if request:
                 with_request.add(name)
         if name not in claims:
-            yield field.not_found(here, name, _unknown_claim_detail(claims))
+            yield field.not_found(item_path, name, _unknown_claim_detail(claims))
 
 
 @lru_cache(maxsize=8)
@@ -201,5 +201,5 @@ def validate_pod_resources(spec: Tree, path: Path, claims: frozenset[str], rules
     for position, container in enumerate(spec.get("containers") or ()):
         for name, limit in sorted(((container.get("resources") or {}).get("limits") or {}).items()):
             if name in limits and parse(limit) > parse(limits[name]):
-                here = path.child("containers").index(position).key(name).child("limits")
-                yield field.invalid(here, limit, f"must be less than or equal to pod limits of {limits[name]}")
+                limits_path = path.child("containers").index(position).key(name).child("limits")
+                yield field.invalid(limits_path, limit, f"must be less than or equal to pod limits of {limits[name]}")

@@ -53,8 +53,8 @@ def validate_pod_security(spec: Tree, path: Path) -> Iterator[FieldError]:
     for name in ("fsGroup", "runAsUser", "runAsGroup"):
         yield from _check_id(context, name, path)
     for position, group in enumerate(context.get("supplementalGroups") or ()):
-        where = path.child("supplementalGroups").index(position)
-        yield from check_all(where, group, names.check_in_range(group, 0, _ID_MAX))
+        item_path = path.child("supplementalGroups").index(position)
+        yield from check_all(item_path, group, names.check_in_range(group, 0, _ID_MAX))
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         detail = "ShareProcessNamespace and HostPID cannot both be enabled"
         yield field.invalid(path.child("shareProcessNamespace"), value=True, detail=detail)
@@ -72,21 +72,21 @@ def validate_pod_security(spec: Tree, path: Path) -> Iterator[FieldError]:
 def _validate_sysctls(spec: Tree, context: Tree, path: Path) -> Iterator[FieldError]:
     seen: set[str] = set()
     for position, sysctl in enumerate(context.get("sysctls") or ()):
-        where = path.index(position).child("name")
+        name_path = path.index(position).child("name")
         name = sysctl.get("name") or ""
         if not name:
-            yield field.required(where)
+            yield field.required(name_path)
         elif len(name) > _SYSCTL_LENGTH_MAX or not _SYSCTL.fullmatch(name):
             detail = f"must have at most {_SYSCTL_LENGTH_MAX} characters and match regex ^{_SYSCTL_PATTERN}$"
-            yield field.invalid(where, name, detail)
+            yield field.invalid(name_path, name, detail)
         elif name in seen:
-            yield field.duplicate(where, name)
+            yield field.duplicate(name_path, name)
         seen.add(name)
         dotted = _dotted(name)
         if spec.get("hostNetwork") and dotted.startswith(_NET_SYSCTLS):
-            yield field.invalid(where, name, "may not be specified when 'hostNetwork' is true")
+            yield field.invalid(name_path, name, "may not be specified when 'hostNetwork' is true")
         elif spec.get("hostIPC") and dotted.startswith(_IPC_SYSCTLS):
-            yield field.invalid(where, name, "may not be specified when 'hostIPC' is true")
+            yield field.invalid(name_path, name, "may not be specified when 'hostIPC' is true")
 
 
 def _dotted(name: str) -> str:
@@ -105,14 +105,16 @@ def _validate_seccomp(profile: Tree | None, path: Path) -> Iterator[FieldError]:
         yield field.required(path.child("type"), "type is required when seccompProfile is set")
     elif kind not in _PROFILE_TYPES:
         yield field.not_supported(path.child("type"), kind, _PROFILE_TYPES)
-    where = path.child("localhostProfile")
+    localhost_profile_path = path.child("localhostProfile")
     if kind == "Localhost":
         if local is None:
-            yield field.required(where, "must be set when seccomp type is Localhost")
+            yield field.required(localhost_profile_path, "must be set when seccomp type is Localhost")
         else:
-            yield from check_descending_path(local, where)
+            yield from check_descending_path(local, localhost_profile_path)
     elif local is not None:
-        yield field.invalid(where, go_form("Profile", profile), "can only be set when seccomp type is Localhost")
+        yield field.invalid(
+            localhost_profile_path, go_form("Profile", profile), "can only be set when seccomp type is Localhost"
+        )
 
 
 def check_app_armor(profile: Tree | None, path: Path) -> Iterator[FieldError]:
@@ -120,17 +122,17 @@ def check_app_armor(profile: Tree | None, path: Path) -> Iterator[FieldError]:
     if profile is None:
         return
     kind, local = profile.get("type"), profile.get("localhostProfile")
-    where = path.child("localhostProfile")
+    localhost_profile_path = path.child("localhostProfile")
     if kind == "Localhost":
         if local is None or not local:
-            yield field.required(where, "must be set when AppArmor type is Localhost")
+            yield field.required(localhost_profile_path, "must be set when AppArmor type is Localhost")
         elif local != local.strip():
-            yield field.invalid(where, local, "must not be padded with whitespace")
+            yield field.invalid(localhost_profile_path, local, "must not be padded with whitespace")
         if len(local or "") > _PROFILE_LENGTH_MAX:
-            yield field.too_long(where, max_bytes=_PROFILE_LENGTH_MAX)
+            yield field.too_long(localhost_profile_path, max_bytes=_PROFILE_LENGTH_MAX)
     elif kind in _PROFILE_TYPES:
         if local is not None:
-            yield field.invalid(where, local, "can only be set when AppArmor type is Localhost")
+            yield field.invalid(localhost_profile_path, local, "can only be set when AppArmor type is Localhost")
     elif not kind:
         yield field.required(path.child("type"), "type is required when appArmorProfile is set")
     else:
@@ -175,12 +177,12 @@ def _validate_windows(options: Tree | None, path: Path) -> Iterator[FieldError]:
         yield from validate_dns_subdomain(name, path.child("gmsaCredentialSpecName"))
     spec = options.get("gmsaCredentialSpec")
     if spec is not None:
-        where = path.child("gmsaCredentialSpec")
+        context_path = path.child("gmsaCredentialSpec")
         if not spec:
-            yield field.invalid(where, spec, "gmsaCredentialSpec cannot be an empty string")
+            yield field.invalid(context_path, spec, "gmsaCredentialSpec cannot be an empty string")
         elif len(spec) > _CREDENTIAL_SPEC_MAX_KIB * 1024:
             detail = f"gmsaCredentialSpec size must be under {_CREDENTIAL_SPEC_MAX_KIB} KiB"
-            yield field.invalid(where, spec, detail)
+            yield field.invalid(context_path, spec, detail)
     user = options.get("runAsUserName")
     if user is not None:
         yield from check_all(path.child("runAsUserName"), user, _user_faults(user))
@@ -235,10 +237,12 @@ def validate_host_process(spec: Tree, path: Path) -> Iterator[FieldError]:
             total += 1
             own = _host_process(container)
             if pod_wide is not None and own is not None and pod_wide != own:
-                where = path.child(kind).index(position).child("securityContext", "windowsOptions", "hostProcess")
+                host_process_path = (
+                    path.child(kind).index(position).child("securityContext", "windowsOptions", "hostProcess")
+                )
                 shown = str(pod_wide).lower()
                 detail = f"pod hostProcess value must be identical if both are specified, was {shown}"
-                yield field.invalid(where, own, detail)
+                yield field.invalid(host_process_path, own, detail)
             count += bool(own if own is not None else pod_wide)
     if not count:
         return

@@ -224,11 +224,11 @@ def check_quobyte(source: Tree, path: Path) -> Iterator[FieldError]:
 
 def check_fc(source: Tree, path: Path) -> Iterator[FieldError]:
     targets, ids = source.get("targetWWNs"), source.get("wwids")
-    where = path.child("targetWWNs")
+    target_wwns_path = path.child("targetWWNs")
     if not targets and not ids:
-        yield field.required(where, "must specify either targetWWNs or wwids, but not both")
+        yield field.required(target_wwns_path, "must specify either targetWWNs or wwids, but not both")
     if targets and ids:
-        yield field.invalid(where, targets, "targetWWNs and wwids can not be specified simultaneously")
+        yield field.invalid(target_wwns_path, targets, "targetWWNs and wwids can not be specified simultaneously")
     if targets:
         lun = source.get("lun")
         if lun is None:

@@ -74,9 +74,9 @@ def _contexts(spec: Tree, path: Path) -> Iterator[tuple[Tree, Path]]:
 def _validate_linux(spec: Tree, path: Path) -> Iterator[FieldError]:
     if (spec.get("securityContext") or {}).get("windowsOptions") is not None:
         yield field.forbidden(path.child("securityContext", "windowsOptions"), _NOT_LINUX)
-    for context, where in _contexts(spec, path):
+    for context, context_path in _contexts(spec, path):
         if context.get("windowsOptions") is not None:
-            yield field.forbidden(where.child("windowsOptions"), _NOT_LINUX)
+            yield field.forbidden(context_path.child("windowsOptions"), _NOT_LINUX)
 
 
 def _validate_windows(spec: Tree, path: Path) -> Iterator[FieldError]:
@@ -86,7 +86,7 @@ def _validate_windows(spec: Tree, path: Path) -> Iterator[FieldError]:
         is_flag = steps[-1] in ("hostPID", "hostIPC")
         if value if is_flag else value is not None:
             yield field.forbidden(path.child(*steps), _NOT_WINDOWS)
-    for context, where in _contexts(spec, path):
+    for context, context_path in _contexts(spec, path):
         for name in _CONTAINER_FIELDS:
             if context.get(name) is not None:
-                yield field.forbidden(where.child(name), _NOT_WINDOWS)
+                yield field.forbidden(context_path.child(name), _NOT_WINDOWS)

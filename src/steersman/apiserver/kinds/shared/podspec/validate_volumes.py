@@ -80,22 +80,22 @@ def validate_volumes(spec: Tree, path: Path, rules: PodRules) -> tuple[list[Fiel
         f"{pod_name}-{v.get('name', '')}" for v in volumes if pod_name and v.get("ephemeral") is not None
     }
     for position, volume in enumerate(volumes):
-        here = path.index(position)
+        item_path = path.index(position)
         name = volume.get("name") or ""
-        faults = list(_validate_source(volume, here, rules))
+        faults = list(_validate_source(volume, item_path, rules))
         if not name:
-            faults.append(field.required(here.child("name")))
+            faults.append(field.required(item_path.child("name")))
         else:
-            faults += validate_dns_label(name, here.child("name"))
+            faults += validate_dns_label(name, item_path.child("name"))
         if name in usable:
-            faults.append(field.duplicate(here.child("name"), name))
+            faults.append(field.duplicate(item_path.child("name"), name))
         if not faults:
             usable[name] = volume
         errors += faults
         claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
         if claim in ephemeral_claims:
             detail = "must not reference a PVC that gets created for an ephemeral volume"
-            errors.append(field.invalid(here.child("persistentVolumeClaim", "claimName"), claim, detail))
+            errors.append(field.invalid(item_path.child("persistentVolumeClaim", "claimName"), claim, detail))
     return errors, usable
 
 
@@ -189,23 +189,23 @@ def _validate_projections(projected: Tree, path: Path, rules: PodRules) -> Itera
         seen.add(file)
 
     for position, part in enumerate(projected.get("sources") or ()):
-        here = path.child("sources").index(position)
+        item_path = path.child("sources").index(position)
         for name in ("secret", "configMap"):
             if (source := part.get(name)) is not None:
                 if not source.get("name"):
-                    yield field.required(here.child(name, "name"))
+                    yield field.required(item_path.child(name, "name"))
                 for number, item in enumerate(source.get("items") or ()):
-                    yield from sources.check_key_path(item, here.child(name, "items").index(number))
+                    yield from sources.check_key_path(item, item_path.child(name, "items").index(number))
                     if item.get("path"):
                         yield from claim(item["path"], source.get("name") or "")
         for item in (part.get("downwardAPI") or {}).get("items") or ():
-            yield from _validate_downward_file(item, here.child("downwardAPI"))
+            yield from _validate_downward_file(item, item_path.child("downwardAPI"))
             if item.get("path"):
                 yield from claim(item["path"], item["path"])
         if (token := part.get("serviceAccountToken")) is not None:
-            yield from _validate_token(token, here.child("serviceAccountToken"), path, rules)
+            yield from _validate_token(token, item_path.child("serviceAccountToken"), path, rules)
         if len(part) > 1:
-            yield field.forbidden(here, "may not specify more than 1 volume type per source")
+            yield field.forbidden(item_path, "may not specify more than 1 volume type per source")
 
 
 def _validate_token(token: Tree, path: Path, volume_path: Path, rules: PodRules) -> Iterator[FieldError]:

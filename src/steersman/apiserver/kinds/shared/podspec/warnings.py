@@ -180,17 +180,17 @@ def _all_warnings(
     if SECCOMP_POD in pod_annotations and (spec.get("securityContext") or {}).get("seccompProfile") is None:
         yield f"{annotations.key(SECCOMP_POD)}: {_OLD_SECCOMP}"
     containers = list(_containers(spec, path))
-    for container, where in charged(containers, _UNITS_PER_CONTAINER):
+    for container, container_path in charged(containers, _UNITS_PER_CONTAINER):
         if pod_annotations:
             yield from _profile_warnings(container, spec, pod_annotations, annotations, is_template=is_template)
         if container.get("resources") or container.get("env"):
-            yield from _container_warnings(container, where)
+            yield from _container_warnings(container, container_path)
     if any(container.get("ports") for container, _ in containers):
         yield from _port_warnings(containers)
         yield from _port_name_warnings(spec, path)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
-        where = path.child("terminationGracePeriodSeconds")
-        yield f"{where}: must be >= 0; negative values are invalid and will be treated as 1"
+        grace_period_path = path.child("terminationGracePeriodSeconds")
+        yield f"{grace_period_path}: must be >= 0; negative values are invalid and will be treated as 1"
     if affinity := spec.get("affinity"):
         yield from _selector_warnings(affinity, path.child("affinity"))
     if spec.get("dnsConfig") or spec.get("hostAliases"):
@@ -212,28 +212,30 @@ def _scheduling_warnings(spec: Tree, path: Path) -> Iterator[str]:
         yield from label_warning(label, path.child("nodeSelector").key(label))
     nodes = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     if nodes:
-        here = path.child("affinity", "nodeAffinity")
+        node_affinity_path = path.child("affinity", "nodeAffinity")
         terms = (nodes.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()
         for position, term in enumerate(terms):
-            yield from node_term_warnings(term, here.child(_REQUIRED, "nodeSelectorTerms").index(position))
+            yield from node_term_warnings(
+                term, node_affinity_path.child(_REQUIRED, "nodeSelectorTerms").index(position)
+            )
         for position, weighted in enumerate(nodes.get(_PREFERRED) or ()):
-            where = here.child(_PREFERRED).index(position).child("preference")
-            yield from node_term_warnings(weighted.get("preference") or {}, where, check_values=True)
+            preference_path = node_affinity_path.child(_PREFERRED).index(position).child("preference")
+            yield from node_term_warnings(weighted.get("preference") or {}, preference_path, check_values=True)
     for position, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
-        here = path.child("topologySpreadConstraints").index(position)
-        yield from key_warning(constraint.get("topologyKey") or "", here.child("topologyKey"))
+        constraint_path = path.child("topologySpreadConstraints").index(position)
+        yield from key_warning(constraint.get("topologyKey") or "", constraint_path.child("topologyKey"))
         if constraint.get("labelSelector") is None:
-            yield f"{here.child('labelSelector')}: {_NULL_SELECTOR}"
+            yield f"{constraint_path.child('labelSelector')}: {_NULL_SELECTOR}"
 
 
 def node_term_warnings(term: Tree, path: Path, *, check_values: bool = False) -> Iterator[str]:
     """Yield warnings about deprecated labels and invalid values in a ``NodeSelectorTerm``."""
     for position, requirement in enumerate(term.get("matchExpressions") or ()):
-        here = path.child("matchExpressions").index(position)
-        yield from key_warning(requirement.get("key") or "", here.child("key"))
+        item_path = path.child("matchExpressions").index(position)
+        yield from key_warning(requirement.get("key") or "", item_path.child("key"))
         for number, value in enumerate(requirement.get("values") or () if check_values else ()):
             for fault in names.check_label_value(value):
-                yield f"{here.child('values').index(number)}: {value} is invalid, {fault}"
+                yield f"{item_path.child('values').index(number)}: {value} is invalid, {fault}"
 
 
 def _selector_warnings(affinity: Tree, path: Path) -> Iterator[str]:
@@ -245,8 +247,10 @@ def _selector_warnings(affinity: Tree, path: Path) -> Iterator[str]:
                 yield f"{path.child(kind, _REQUIRED).index(position).child('labelSelector')}: {_NULL_SELECTOR}"
         for position, weighted in enumerate(terms.get(_PREFERRED) or ()):
             if (weighted.get("podAffinityTerm") or {}).get("labelSelector") is None:
-                where = path.child(kind, _PREFERRED).index(position).child("podAffinityTerm", "labelSelector")
-                yield f"{where}: {_NULL_SELECTOR}"
+                label_selector_path = (
+                    path.child(kind, _PREFERRED).index(position).child("podAffinityTerm", "labelSelector")
+                )
+                yield f"{label_selector_path}: {_NULL_SELECTOR}"
 
 
 # -- volumes, names and addresses -------------------------------------------------------------------------------------
@@ -260,8 +264,8 @@ def _volume_warnings(volumes: Sequence[Tree], path: Path) -> Iterator[str]:
                 yield f"{path.index(position).child(shown)}: {text}"
         claim = ((volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}).get("spec")
         if claim:
-            where = path.index(position).child("ephemeral", "volumeClaimTemplate", "spec")
-            yield from claim_spec_warnings(claim, where)
+            spec_path = path.index(position).child("ephemeral", "volumeClaimTemplate", "spec")
+            yield from claim_spec_warnings(claim, spec_path)
     yield from path_warnings(volumes)
 
 
@@ -348,8 +352,8 @@ def _container_warnings(container: Tree, path: Path) -> Iterator[str]:
         reference = f"$({name})"
         hides = variable.get("valueFrom") is not None or value == reference or reference not in value
         if name in seen and hides:
-            where = path.child("env").index(position)
-            yield f"{where}: hides previous definition of {quote(name)}, which may be dropped when using apply"
+            item_path = path.child("env").index(position)
+            yield f"{item_path}: hides previous definition of {quote(name)}, which may be dropped when using apply"
         seen.add(name)
 
 
@@ -358,25 +362,25 @@ def _port_warnings(containers: Iterable[tuple[Tree, Path]]) -> Iterator[str]:
     #: The first port with a number and protocol, with the path of its container and its position; most have no other.
     firsts: dict[tuple[Any, Any], tuple[Tree, Path, int]] = {}
     groups: dict[tuple[Any, Any], _PortGroup] = {}
-    for container, where in containers:
+    for container, container_path in containers:
         for position, port in enumerate(container.get("ports") or ()):
             if port.get("hostIP") and not port.get("hostPort"):
-                here = where.child("ports").index(position)
-                yield f"{here}: hostIP set without hostPort: {_go_port(port)}"
+                item_path = container_path.child("ports").index(position)
+                yield f"{item_path}: hostIP set without hostPort: {_go_port(port)}"
             key = port.get("containerPort", 0), port.get("protocol", "")
             first = firsts.get(key)
             if first is None:
-                firsts[key] = port, where, position
+                firsts[key] = port, container_path, position
                 continue
             group = groups.get(key)
             if group is None:
                 group = groups[key] = _PortGroup()
                 other, other_where, other_position = first
                 group.add(other, other_where.child("ports").index(other_position))
-            here = where.child("ports").index(position)
-            for how, other_path in group.overlaps(port):
-                yield f"{here}: {how} port definition with {other_path}"
-            group.add(port, here)
+            item_path = container_path.child("ports").index(position)
+            for overlap, other_path in group.overlaps(port):
+                yield f"{item_path}: {overlap} port definition with {other_path}"
+            group.add(port, item_path)
 
 
 class _PortGroup:
@@ -443,8 +447,8 @@ def _port_name_warnings(spec: Tree, path: Path) -> Iterator[str]:
                 place = kind, number, position
                 first = places.setdefault(name, place)
                 if first != place:
-                    here, other = _port_path(path, *place), _port_path(path, *first)
+                    port_path, other = _port_path(path, *place), _port_path(path, *first)
                     yield (
-                        f"{here}: duplicate port name {quote(name)} with {other}, services and probes that select ports"
+                        f"{port_path}: duplicate port name {quote(name)} with {other}, services and probes that select ports"
                         f" by name will use {other}"
                     )

@@ -46,9 +46,9 @@ def _validate_spec(spec: Tree) -> Iterator[FieldError]:
     for name, shown in _FLAGS.items():
         if spec.get(name) is None:
             yield field.required(_SPEC.child(shown))
-    policy, where = spec.get("fsGroupPolicy"), _SPEC.child("fsGroupPolicy")
+    policy, fs_group_policy_path = spec.get("fsGroupPolicy"), _SPEC.child("fsGroupPolicy")
     if policy is not None and policy not in _GROUP_POLICIES:
-        yield field.not_supported(where, policy, _GROUP_POLICIES)
+        yield field.not_supported(fs_group_policy_path, policy, _GROUP_POLICIES)
     yield from _validate_tokens(spec.get("tokenRequests") or ())
     for mode in spec.get("volumeLifecycleModes") or ():
         if mode not in _LIFECYCLE_MODES:
@@ -68,15 +68,15 @@ def _validate_spec(spec: Tree) -> Iterator[FieldError]:
 def _validate_tokens(requests: Sequence[Tree]) -> Iterator[FieldError]:
     seen: set[str] = set()
     for position, request in enumerate(requests):
-        here, audience = _SPEC.child("tokenRequests").index(position), request.get("audience") or ""
+        item_path, audience = _SPEC.child("tokenRequests").index(position), request.get("audience") or ""
         if audience in seen:
-            yield field.duplicate(here.child("audience"), audience)
+            yield field.duplicate(item_path.child("audience"), audience)
             continue
         seen.add(audience)
-        seconds, where = request.get("expirationSeconds"), here.child("expirationSeconds")
+        seconds, expiration_path = request.get("expirationSeconds"), item_path.child("expirationSeconds")
         if seconds is None:
             continue
         if seconds < _TOKEN_SECONDS_MIN:
-            yield field.invalid(where, seconds, "may not specify a duration less than 10 minutes")
+            yield field.invalid(expiration_path, seconds, "may not specify a duration less than 10 minutes")
         if seconds > _TOKEN_SECONDS_MAX:
-            yield field.invalid(where, seconds, "may not specify a duration larger than 2^32 seconds")
+            yield field.invalid(expiration_path, seconds, "may not specify a duration larger than 2^32 seconds")

@@ -28,13 +28,13 @@ def validate_csi_node(obj: Tree) -> Iterator[FieldError]:
     """Validate a CSINode."""
     seen: set[str] = set()
     for position, driver in enumerate(_drivers(obj)):
-        here, name = _DRIVERS.index(position), driver.get("name") or ""
-        yield from check_csi_driver_name(name, here.child("name"))
-        yield from _validate_driver(driver, here)
+        item_path, name = _DRIVERS.index(position), driver.get("name") or ""
+        yield from check_csi_driver_name(name, item_path.child("name"))
+        yield from _validate_driver(driver, item_path)
         if name in seen:
-            yield field.duplicate(here.child("name"), name)
+            yield field.duplicate(item_path.child("name"), name)
         seen.add(name)
-        yield from _validate_topology(driver.get("topologyKeys") or (), here)
+        yield from _validate_topology(driver.get("topologyKeys") or (), item_path)
 
 
 def validate_csi_node_update(obj: Tree, old: Tree) -> Iterator[FieldError]:

@@ -54,26 +54,26 @@ def storage_class_warnings(obj: Tree) -> Iterator[str]:
 def _validate_topologies(terms: Sequence[Tree]) -> Iterator[FieldError]:
     seen: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}  # an empty term is rejected as a duplicate
     for position, term in enumerate(terms):
-        here = _TOPOLOGIES.index(position).child("matchLabelExpressions")
+        expressions_path = _TOPOLOGIES.index(position).child("matchLabelExpressions")
         meaning: dict[str, frozenset[str]] = {}
         for number, expression in enumerate(term.get("matchLabelExpressions") or ()):
             key = expression.get("key") or ""
-            yield from _validate_expression(expression, here.index(number))
+            yield from _validate_expression(expression, expressions_path.index(number))
             if key in meaning:
-                yield field.duplicate(here.index(number).child("key"), key)
+                yield field.duplicate(expressions_path.index(number).child("key"), key)
             meaning[key] = frozenset(expression.get("values") or ())
         requirements = frozenset(meaning.items())
         if requirements in seen:
-            yield field.duplicate(here, "")
+            yield field.duplicate(expressions_path, "")
         seen.add(requirements)
 
 
 def _validate_expression(expression: Tree, path: Path) -> Iterator[FieldError]:
-    values, where = expression.get("values") or (), path.child("values")
+    values, values_path = expression.get("values") or (), path.child("values")
     if not values:
-        yield field.required(where)
+        yield field.required(values_path)
     repeats = repeat_positions(values)
     for position, value in enumerate(values):
         if position in repeats:
-            yield field.duplicate(where.index(position), value)
+            yield field.duplicate(values_path.index(position), value)
     yield from validate_qualified_name(expression.get("key") or "", path.child("key"))
