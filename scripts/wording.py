@@ -39,6 +39,8 @@ class Rules(NamedTuple):
     locals: frozenset[str] = frozenset()
     #: Paths below which locals are not checked yet.
     locals_not_yet: tuple[str, ...] = ()
+    #: Further forbidden locals of the sources.
+    source_locals: frozenset[str] = frozenset()
 
 
 class Finding(NamedTuple):
@@ -60,6 +62,7 @@ def load_rules(path: Path = RULES) -> Rules:
         tuple(table["not_yet"]["folders"]),
         frozenset(table["locals"]["forbidden"]),
         tuple(table["locals"]["not_yet"]),
+        frozenset(table["locals"]["sources"]),
     )
 
 
@@ -93,6 +96,7 @@ def check_source(path: str, text: str, rules: Rules) -> Iterator[Finding]:
 
 def _check_locals(path: str, tree: ast.Module, rules: Rules) -> Iterator[Finding]:
     """Yield parameters and assigned variables of forbidden names. Attributes declared in a class body are not locals."""
+    forbidden = rules.locals | rules.source_locals if path.startswith("src/") else rules.locals
     attributes = {
         target
         for node in ast.walk(tree)
@@ -115,7 +119,7 @@ def _check_locals(path: str, tree: ast.Module, rules: Rules) -> Iterator[Finding
             name, line = node.name, node.lineno
         else:
             continue
-        if name.strip("_") in rules.locals:
+        if name.strip("_") in forbidden:
             yield Finding(path, line, "local", name)
 
 

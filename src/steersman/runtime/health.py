@@ -69,9 +69,9 @@ class Health:
                 continue
             try:
                 check()
-            except Unhealthy as why:
+            except Unhealthy as error:
                 self._record(name, passed=False)
-                failed.append(f"{name}: {why}")
+                failed.append(f"{name}: {error}")
                 lines.append(f"[-]{name} failed: reason withheld")
             else:
                 self._record(name, passed=True)

@@ -12,6 +12,7 @@ RULES = Rules(
     not_yet=(),
     locals=frozenset({"found", "each"}),
     locals_not_yet=("old/",),
+    source_locals=frozenset({"where"}),
 )
 
 
@@ -43,6 +44,11 @@ def test_check_source_reports_narrative_locals(source, name):
 )
 def test_check_source_accepts_attributes_and_uses(text):
     assert findings(text) == []
+
+
+@pytest.mark.parametrize(("path", "count"), [("src/module.py", 1), ("tests/module.py", 0)])
+def test_check_source_reports_question_words_in_sources(path, count):
+    assert len(findings("where = 1", path=path)) == count
 
 
 def test_check_source_skips_paths_not_checked_yet():
