@@ -155,7 +155,7 @@ _BY_CODE: Final[dict[int, type[ApiError]]] = {
     429: TooManyRequests, 500: InternalError, 503: ServiceUnavailable, 504: Timeout,
 }  # fmt: skip
 
-#: Kept bytes of a response that is not a Status. Upstream: ``maxUnstructuredResponseTextBytes``.
+#: Maximum bytes of a response that is not a Status in an error message. Upstream: ``maxUnstructuredResponseTextBytes``.
 _EXCERPT_BYTES: Final = 2048
 
 

@@ -61,9 +61,7 @@ def split_key(key: str) -> tuple[str, str]:
 
 
 def compare_versions(first: str, second: str) -> int | None:
-    """Compare two resource versions: negative, zero or positive as ``first`` is older, equal or newer; None.
-
-    Not comparable.
+    """Compare two resource versions: negative, zero or positive as ``first`` is older, equal or newer; None if not comparable.
 
     Since 1.35 (KEP-5504) resource versions are increasing decimal integers. Other values are only compared for
     equality.

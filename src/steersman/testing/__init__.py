@@ -1,8 +1,8 @@
 """Control planes for tests.
 
-``Cluster`` is a whole control plane of one test, in a process that is forked for it; the pytest plugin
-(``steersman.testing.plugin``) provides it as the fixture ``cluster``. ``EmbeddedCluster`` is the same on the event loop of
-the test, without a port, and ``InProcessAPIServer`` the API server alone. ``ControlPlane`` runs ``steersman apiserver`` or
+``Cluster`` is the control plane of one test, in a forked process; the pytest plugin (``steersman.testing.plugin``) provides it
+as the fixture ``cluster``. ``EmbeddedCluster`` is the same on the event loop of the test, without a port, and
+``InProcessAPIServer`` only the API server. ``ControlPlane`` runs ``steersman apiserver`` or
 ``steersman up`` as a child process, the fixture ``steersman_cluster``.
 """
 

@@ -1,7 +1,7 @@
-"""A cluster for a test in any language: ``python -m steersman.testing [FLAGS]``.
+"""Cluster for a test in any language: ``python -m steersman.testing [FLAGS]``.
 
 Prints one line of JSON with URL, kubeconfig, CA file and token when the cluster is ready; the cluster ends when standard
-input closes, or with SIGTERM or SIGINT. Exit code 1: the cluster did not start, the reason is on standard error.
+input closes, or with SIGTERM or SIGINT. Exit code 1: the cluster did not start; standard error has the reason.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _gates(text: str) -> dict[str, bool]:
 
 
 def _exit(_number: int, _frame: object) -> NoReturn:
-    """Leave ``main`` in an orderly way."""
+    """Leave ``main`` normally."""
     sys.exit(0)
 
 

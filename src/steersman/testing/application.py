@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     Send = Callable[[Message], Awaitable[None]]
     Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
-#: Key of the ASGI scope under which a request's ``OpenRequest`` is found by ``identify``.
+#: Key of the ``OpenRequest`` in the ASGI scope, for ``identify``.
 _SCOPE_KEY: Final = "steersman.testing.request"
-#: Record of the request that is served in this context.
+#: Record of the request of this context.
 CURRENT_REQUEST: Final[ContextVar[RequestRecord | None]] = ContextVar("current request", default=None)
-#: ASGI extension with which the server writes the events of a watch from outside its task.
+#: ASGI extension for writing the events of a watch outside of its task.
 _PUSH: Final = "steersman.push"
 _REAL: Final = RealClock()
 _LEASES: Final = "leases.coordination.k8s.io"
@@ -69,7 +69,7 @@ class RequestAborted(ConnectionResetError):  # noqa: N818 — named by the condi
 
 
 class OpenRequest:
-    """One request that is being served."""
+    """Request that is being served."""
 
     __slots__ = (
         "aborted",
@@ -99,11 +99,11 @@ class OpenRequest:
         self.watches_heartbeats: Final = _watches_heartbeats(info, record.user_agent)
         #: True once the headers of a streamed response in JSON were sent.
         self.is_json_stream = False
-        #: Connection of the component or controller that sent it; None: it came from the test or from outside.
+        #: Connection of the component or controller that sent the request; None for the test and other processes.
         self.link: Link | None = None
-        #: True while a fault or the latency of the network delays it: it waits for the time of the cluster's clock.
+        #: True while a fault or network latency delays the request by a timer of the cluster's clock.
         self.is_held = False
-        #: Set for a GET or LIST that a lagging watch cache serves.
+        #: Decision for a GET or LIST that a lagging watch cache serves.
         self.stale_read: LaggingRead | None = None
         #: Real time of its start.
         self.started: Final = _REAL.monotonic()
@@ -118,23 +118,23 @@ class OpenRequest:
 
 
 class Injector(Protocol):
-    """Source of faults that are decided for each request."""
+    """Source of random faults of requests and watches."""
 
     def select(self, info: RequestInfo, user_agent: str) -> Fault | None:
-        """Return the fault of a request; None: it is served."""
+        """Return the fault of a request; None if it is served."""
 
     def watch_fault(self, info: RequestInfo, user_agent: str) -> WatchFault | None:
-        """Return the fault of the next piece of a watch; None: it arrives."""
+        """Return the fault of the next chunk of a watch; None if it is delivered."""
 
 
 class ClusterApplication:
-    """ASGI 3 application of an embedded cluster. It stays while API servers come and go behind it.
+    """ASGI 3 application of an embedded cluster, which persists across restarts of the API server.
 
     An exception that leaves it means that the connection is to be closed: ``ConnectionError``.
     """
 
     def __init__(self, clock: Clock, dice: Random) -> None:
-        #: Application of the running API server; None: connections are refused.
+        #: Application of the running API server; None if connections are refused.
         self.server: Application | None = None
         self.faults: Final = FaultSet(dice)
         self.trace: Final = RequestTrace()
@@ -143,10 +143,9 @@ class ClusterApplication:
         self.revision_times: Final = RevisionTimes(clock)
         #: Returns the latency in seconds of a request of a component, or of a piece of its watch; None: no latency.
         self.latency: Callable[[], float] | None = None
-        #: Decides on faults of components after ``faults``; None: there are no others.
+        #: Faults of components, applied after ``faults``; None for no other faults.
         self.injector: Injector | None = None
-        #: Real time of the latest connection, start or end of a request that came through a socket, or event that was sent
-        #: through one; None: there was none.
+        #: Real time of the latest activity on a socket: a connection, the start or end of a request, or an event; None if none.
         self.latest_outside: float | None = None
         self._clock = clock
         self._time_text: Final = TimeText(clock)
@@ -164,7 +163,7 @@ class ClusterApplication:
 
     @property
     def needs_heartbeats(self) -> bool:
-        """True if each heartbeat of a node counts: they may fail, or a client other than the components watches them."""
+        """True if each heartbeat of a node matters: they may fail, or a client other than the components watches them."""
         return (
             self.injector is not None
             or any(fault.is_active for fault in self.faults)
@@ -172,7 +171,7 @@ class ClusterApplication:
         )
 
     def note_outside_activity(self) -> None:
-        """Record that a client from outside is at work."""
+        """Record activity of a client in another process."""
         self.latest_outside = _REAL.monotonic()
 
     def abort_all(self) -> None:
@@ -196,7 +195,7 @@ class ClusterApplication:
             self.note_outside_activity()
             if request.is_long_running:
                 request.send = self._counting(send)
-                # Events are to pass through ``send``, and not beside it.
+                # Events must pass through ``send``.
                 scope["extensions"] = {
                     name: extension for name, extension in scope.get("extensions", {}).items() if name != _PUSH
                 }
@@ -216,7 +215,7 @@ class ClusterApplication:
                 self.note_outside_activity()
 
     def _counting(self, send: Send) -> Send:
-        """Return a ``send`` that counts events for a client from outside as its activity."""
+        """Return a ``send`` that records events for a client in another process as activity."""
 
         async def counted(message: Message) -> None:
             await send(message)
@@ -292,7 +291,7 @@ class ClusterApplication:
             raise RequestAborted("connection reset by peer: the response was lost")
 
     async def _is_answered_by(self, fault: Fault, request: OpenRequest, scope: Message, receive: Receive) -> bool:
-        """Apply a fault before the server sees the request; return True if that was all. Raises ``ConnectionError``."""
+        """Apply a fault before the request reaches the server; return True if the request is complete. Raises ``ConnectionError``."""
         match fault.respond:
             case int():
                 await _respond(request, fault.respond)
@@ -321,7 +320,7 @@ class ClusterApplication:
         return receive
 
     def _lag_of(self, watch: OpenRequest) -> float:
-        """Return the seconds by which the next piece of a watch is late."""
+        """Return the delay of the next chunk of a watch in seconds."""
         fault = self.faults.select_stale(watch.info, watch.user_agent)
         if fault is None:
             return 0.0
@@ -330,7 +329,7 @@ class ClusterApplication:
         return fault.stale_seconds
 
     async def _travel(self, watch: OpenRequest, message: Message) -> None:
-        """Send a piece of a watch after its delay, or apply the fault of the piece."""
+        """Send a chunk of a watch after its delay, or apply its fault."""
         if self.latency is not None:
             await self._clock.sleep(self.latency())
         fault = None
@@ -355,7 +354,7 @@ class ClusterApplication:
         await self._clock.sleep(0)  # the cancellation
 
     async def _delayed(self, request: OpenRequest, seconds: float, receive: Receive) -> Receive:
-        """Wait; return a ``receive`` that has the body again. Raises ``RequestAborted`` if the client leaves meanwhile."""
+        """Wait; return a ``receive`` that repeats the body. Raises ``RequestAborted`` if the client disconnects meanwhile."""
         body = await _body_messages(receive)
         request.is_held = True
         loop = asyncio.get_running_loop()
@@ -382,9 +381,8 @@ class ClusterApplication:
         ]
 
     async def expire(self, watch: OpenRequest) -> None:
-        """End a watch as a server does that no longer keeps the events: by an ``ERROR`` event with code 410.
-
-        A watch in another encoding than JSON ends without it.
+        """End a watch as if its events were compacted: by an ``ERROR`` event with code 410. A watch in another encoding than
+        JSON ends without it.
         """
         if watch.is_json_stream and not watch.aborted:
             event = msgspec.json.encode({"type": "ERROR", "object": _EXPIRED}) + b"\n"
@@ -407,14 +405,14 @@ def identify(handler: Handler) -> Handler:
 
 
 def is_bookmark(body: bytes) -> bool:
-    """Report whether a piece of a watch is one bookmark, in JSON or protobuf; no client works because of one."""
+    """Report whether a chunk of a watch is one bookmark, in JSON or protobuf; bookmarks cause no work of clients."""
     if body.startswith(b'{"type":"BOOKMARK"'):
         return body.find(b"\n") == len(body) - 1
     return body[4:14] == b"\x0a\x08BOOKMARK" and int.from_bytes(body[:4], "big") == len(body) - 4
 
 
 def stale_reads(registry: Callable[[], Registry]) -> Filter:
-    """Return the filter of the API server that answers reads as a lagging watch cache does."""
+    """Return the filter of the API server that serves reads like a lagging watch cache."""
 
     def wrap(handler: Handler) -> Handler:
         async def filtered(request: Request) -> Response:
@@ -447,7 +445,7 @@ async def _body_messages(receive: Receive) -> list[Message]:
 
 
 def _replaying(messages: Iterable[Message], receive: Receive) -> Receive:
-    """Return a ``receive`` that has the messages again, and then those of the client."""
+    """Return a ``receive`` that repeats the messages before those of the client."""
     left = deque(messages)
 
     async def replay() -> Message:
@@ -457,7 +455,7 @@ def _replaying(messages: Iterable[Message], receive: Receive) -> Receive:
 
 
 async def _served_once(server: Application, scope: Message, receive: Receive) -> Receive:
-    """Serve a request without a response to its client; return a ``receive`` that has it again."""
+    """Serve a request without a response to its client; return a ``receive`` that repeats it."""
     body = await _body_messages(receive)
     await server(dict(scope), _replaying(body, receive), _drop)
     return _replaying(body, receive)

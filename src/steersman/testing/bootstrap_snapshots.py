@@ -1,6 +1,6 @@
-"""Snapshots of what new API servers have created when they are ready, so that the next one in the process need not.
+"""Snapshots of the initial objects of API servers, which later servers in the process reuse.
 
-A start without objects sends some 290 requests; with them it finds nothing to do.
+A start without objects sends some 290 requests; with them none is needed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class BootstrapSnapshots:
     """Snapshots by the options of the server."""
 
     def __init__(self) -> None:
-        #: By the text of the options, oldest first.
+        #: Snapshots by the text of the options, oldest first.
         self._snapshots: Final[dict[str, ClusterSnapshot]] = {}
 
     def get(self, options: APIServerOptions, *, now: datetime) -> StoreDump | None:
-        """Return the objects as if they were created ``now``, with UIDs of their own; None: there is no snapshot."""
+        """Return the objects as if created ``now``, with new UIDs; None without a snapshot."""
         snapshot = self._snapshots.get(repr(options))
         return None if snapshot is None else snapshot.moved(now - snapshot.now).with_other_uids().dump
 

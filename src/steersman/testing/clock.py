@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from steersman.asynckit.clock import Clock, Timer
 
-#: Start of virtual time, unless another is given.
+#: Default start of virtual time.
 EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
 #: Real pause between two steps of a clock that runs.
 _STEP_SECONDS: Final = 0.02
@@ -24,14 +24,14 @@ QUIET_SECONDS: Final = 0.05
 
 #: Shortest delay of an ``ActiveClock``: rounding could make shorter ones end before its monotonic time has moved.
 _SHORTEST_SECONDS: Final = 1e-6
-#: Time without a change after which a quiet stretch is skipped, unless the clock has another.
+#: Default time without a change after which a quiet stretch is skipped.
 QUIET_STRETCH_SECONDS: Final = 120.0
 #: Shortest stretch that is skipped: the heartbeats at the end of a shorter one would cost as much as those within it.
 _SKIPPED_SECONDS_MIN: Final = 80.0
 
 
 def duration_seconds(seconds: float, *, minutes: float, hours: float, days: float) -> float:
-    """Return a duration in seconds. Raises ``ClockError`` unless it is made of numbers, and not negative."""
+    """Return a duration in seconds. Raises ``ClockError`` for negative durations and values that are no numbers."""
     for part in (seconds, minutes, hours, days):
         if not isinstance(part, int | float):
             raise ClockError(f"cannot advance by {part!r}: expected numbers, as in advance(hours=24)")
@@ -50,7 +50,7 @@ def check_time(time: datetime) -> None:
 
 
 class TimeText:
-    """Present time of a clock in RFC 3339, with milliseconds. Formatted once for each instant."""
+    """Current time of a clock in RFC 3339, with milliseconds. Formatted once for each instant."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock: Final = clock
@@ -89,11 +89,11 @@ class ActiveClock:
 class VirtualClock(FakeClock):
     """Time that passes only when it is advanced. Timers fire in order, each after the work of the previous one has settled.
 
-    ``advance`` skips quiet stretches: once nothing but heartbeats happened for ``quiet_stretch_seconds``, it continues at
-    the next timer that is not one of ``heartbeats`` or ``monitors``. The heartbeats are sent then, so that all are recent.
+    ``advance`` skips quiet stretches: after only heartbeats for ``quiet_stretch_seconds``, it continues at
+    the next timer that is not one of ``heartbeats`` or ``monitors``. The heartbeats are then sent, so that all are recent.
 
-    Clients in other processes work in real time: their work has settled once none of their requests is in flight, and for
-    ``quiet_seconds`` of real time they sent no request and received no event of a watch.
+    Clients in other processes run in real time: their work has settled once none of their requests is in flight and they have
+    sent no request and received no watch event for ``quiet_seconds`` of real time.
     """
 
     is_virtual: Final = True
@@ -104,10 +104,10 @@ class VirtualClock(FakeClock):
         self._running: asyncio.Task[None] | None = None
         #: Held while time is advanced, so that two callers do not advance it concurrently.
         self._moving = asyncio.Lock()
-        #: Clock of periodic signs of life, and clock of what waits for them or need not happen in a quiet stretch.
+        #: Clock of heartbeats, and clock of the timers that wait for heartbeats or may be skipped in a quiet stretch.
         self.heartbeats: Final = ActiveClock(self, fires_after_skip=True)
         self.monitors: Final = ActiveClock(self, fires_after_skip=False)
-        #: Sum of the stretches that were skipped.
+        #: Total length of the skipped stretches.
         self.skipped_seconds = 0.0
         self.quiet_stretch_seconds = QUIET_STRETCH_SECONDS
         self._changes: Callable[[], int] | None = None
@@ -174,7 +174,7 @@ class VirtualClock(FakeClock):
 
     @property
     def is_running(self) -> bool:
-        """True if time passes by itself; it does not wait for clients in other processes then."""
+        """True if time passes by itself; it then does not wait for clients in other processes."""
         return self._running is not None
 
     def run(self, speed: float = 1.0) -> None:
@@ -185,7 +185,7 @@ class VirtualClock(FakeClock):
         self._running = asyncio.get_running_loop().create_task(self._run(speed), name="virtual clock")
 
     def pause(self) -> None:
-        """Stop what ``run`` started. Idempotent."""
+        """Stop the clock after ``run``. Idempotent."""
         if self._running is not None:
             self._running.cancel()
             self._running = None

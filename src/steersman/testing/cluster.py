@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-#: Longer than the timeout of ``steersman up``, so that its error is in the log.
+#: Timeout of a start; longer than that of ``steersman up``, so that its error is in the log.
 _START_SECONDS: Final = 150.0
 _STOP_SECONDS: Final = 15.0
 _READY: Final = re.compile(rb" is ready at (\S+) .*\nexport KUBECONFIG=(.*)\n")
@@ -33,7 +33,7 @@ class ControlPlane:
 
     ``start`` (or entering) returns when it is ready, ``stop`` (or leaving) removes its files.
 
-    The child ends with this process in any case, as it reads from a pipe of it.
+    The child ends with this process in any case, because it reads from its pipe.
     """
 
     def __init__(
@@ -47,8 +47,8 @@ class ControlPlane:
     ) -> None:
         """``arguments`` are further flags of ``steersman apiserver``.
 
-        A ``whole`` control plane has controllers, a scheduler and simulated ``nodes``, one of which is Ready when
-        ``start`` returns; otherwise there is only an API server. An ``ephemeral`` control plane keeps its objects in
+        A ``whole`` control plane has controllers, a scheduler and simulated ``nodes``, one of which is Ready when ``start``
+        returns; otherwise only an API server runs. An ``ephemeral`` control plane keeps its objects in
         memory; otherwise they are in ``data_dir``, which remains afterwards, or in a temporary folder.
         """
         self._command = ["up", f"--nodes={nodes}"] if whole else ["apiserver"]
@@ -116,7 +116,7 @@ class ControlPlane:
         return self
 
     def _token_pipe(self) -> int:
-        """Return a pipe with the token file: no file on disk, readable only by the child."""
+        """Return a pipe with the token file, which is readable only by the child and not on disk."""
         reader, writer = os.pipe()
         os.write(writer, f'{self.token},admin,admin-uid,"system:masters"\n'.encode())
         os.close(writer)
@@ -159,7 +159,7 @@ class ControlPlane:
             self._log = None
 
     def kill(self) -> None:
-        """End the process as a crash would, and keep its files; ``start`` may follow."""
+        """Kill the process without removing its files; ``start`` may follow."""
         assert self._process is not None
         self._process.kill()
         self._end(None)

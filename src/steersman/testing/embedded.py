@@ -1,6 +1,6 @@
 """Whole control plane on the running event loop: API server, controllers, scheduler and simulated nodes.
 
-Upstream: controller-runtime's ``envtest`` runs an API server without controllers; here they run, and time can be virtual.
+Upstream: controller-runtime's ``envtest``, which runs no controllers and has no virtual time.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ _log: Final = logging.getLogger(__name__)
 
 #: Timeout of a start, in the time of the cluster's clock.
 START_SECONDS: Final = 60.0
-#: How often the readiness of the components is checked.
+#: Polling interval of the components' readiness.
 _READY_POLL_SECONDS: Final = 0.001
-#: Steps of an orderly end that are cancelled, each by a cancellation of its own.
+#: Number of cancellations after which a task must have ended.
 _CANCELLATIONS_MAX: Final = 50
-#: Informers on a virtual clock: a day of hourly work must not be a day of bookmarks and resumed watches.
+#: Options of informers on a virtual clock: a skipped day must not cost a day of bookmarks and resumed watches.
 QUIET_REFLECTOR: Final = ReflectorOptions(
     streaming_list=False, bookmarks=False, idle_seconds=None, watch_seconds=30 * 86400.0
 )
@@ -102,9 +102,9 @@ class EmbeddedCluster:
     ) -> None:
         """Create a cluster.
 
-        ``nodes`` is the number of simulated nodes, ``controllers`` names controllers as ``--controllers`` does (None: the
-        usual ones; an empty list: no controller manager). ``seed`` decides names, UIDs, jitter and probabilities.
-        ``store`` is closed by ``stop``; by default there is a new one in memory, filled from ``snapshot``. ``reflector``
+        ``nodes`` is the number of simulated nodes, ``controllers`` are names as for ``--controllers`` (None for the defaults,
+        an empty list for no controller manager). ``seed`` decides names, UIDs, jitter and probabilities.
+        ``store`` is closed by ``stop``; the default is a new store in memory, filled from ``snapshot``. ``reflector``
         configures the informers of the components; by default they open watches rarely if the clock is virtual.
         ``configure`` is called with each new API server before it starts, e.g. to set certificate authorities for a
         listener. Raises ``ClusterError`` for an unknown controller.
@@ -113,7 +113,7 @@ class EmbeddedCluster:
             clock = VirtualClock() if clock == "virtual" else SteadyClock()
         self.clock: Final[VirtualClock | SteadyClock] = clock
         self._dice: Random | None = None if seed is None else Random(seed)  # noqa: S311 — names and faults
-        #: ASGI application with all endpoints, for clients and listeners; it stays over restarts.
+        #: ASGI application with all endpoints, for clients and listeners; it persists across restarts.
         self.app: Final = ClusterApplication(clock, self._new_dice())
         self.store: Final[Store] = store or MemoryStore(clock=clock, squash_prefixes=HEARTBEAT_PREFIXES)
         #: Faults of requests and watches.
@@ -121,7 +121,7 @@ class EmbeddedCluster:
         self.observation: Final = Observation(self.app, clock)
         #: Running API server.
         self.core: ServerCore
-        # Requests take no virtual time, so there is nothing to be fair about.
+        # Requests take no virtual time, so fairness has no effect.
         options = options or APIServerOptions(ephemeral=True, enable_priority_and_fairness=not clock.is_virtual)
         self.options = msgspec.structs.replace(
             options, feature_gates={**options.feature_gates, **(feature_gates or {})}
@@ -141,27 +141,27 @@ class EmbeddedCluster:
         #: Connection of the components to ``app``.
         self._link = Link(self.app)
         self._running: asyncio.Task[None] | None = None
-        #: Start of the components in the background.
+        #: Task that starts the components.
         self._starting: asyncio.Task[None] | None = None
         self._is_started = False
         self._idle: IdleDetector
         self._waits: Waits
 
     def _new_dice(self) -> Random:
-        """Return dice by the seed; without one those of the system, which two processes do not share after a fork."""
+        """Return dice of the seed; without a seed the system's, which processes do not share after a fork."""
         return SystemRandom() if self._dice is None else Random(self._dice.random())  # noqa: S311 — names, faults, jitter
 
-    # Life
+    # Lifecycle
 
     async def start(self) -> Self:
-        """Start everything; return when the API server is ready, the components work and a node is Ready."""
+        """Start the cluster; return when the API server is ready, the components run and a node is Ready."""
         if self._is_started:
             raise ClusterError("the cluster is started already")
         self._watch_loop()
         if self._snapshot is not None:
             self._memory_store().load(self._snapshot)
             if self._dice is not None:
-                # The cluster of the snapshot may have had the same seed, and its objects the UIDs that come next.
+                # The cluster of the snapshot may have used the same seed, so the next UIDs may be in use.
                 self._dice.seed(f"{self._dice.random()} {self._snapshot.revision}")
             self._snapshot = None
         await self.observation.follow(self.store)
@@ -177,7 +177,7 @@ class EmbeddedCluster:
         return self
 
     def _watch_loop(self) -> None:
-        """Prepare the running loop for settling; once, as restarts happen on the same loop."""
+        """Prepare the running loop for settling; once, because restarts use the same loop."""
         if hasattr(self, "_waits"):
             return
         self._idle = IdleDetector()
@@ -247,7 +247,7 @@ class EmbeddedCluster:
             raise ClusterError("the components have ended")
 
     async def _launch_components(self) -> None:
-        """Start the components, if there are any, without waiting until they work."""
+        """Start the components, if any, without waiting until they run."""
         if not (self._has_controller_manager or self._has_scheduler or self._nodes.templates()):
             return
         self.observation.reconciles.forget_queues()
@@ -268,7 +268,7 @@ class EmbeddedCluster:
         )
 
     async def continue_forked(self, endpoint: PublicEndpoint | None, options: APIServerOptions) -> None:
-        """Continue in a forked process what was started before the fork, with ports and threads of its own.
+        """Continue in a forked process with new ports and threads.
 
         ``endpoint`` is published from now on, and ``options`` are those of ``restart``.
         """
@@ -286,19 +286,19 @@ class EmbeddedCluster:
             await self._components.nodes.listen_elsewhere()
 
     async def stop(self) -> None:
-        """Stop everything in an orderly way and close the store. Idempotent."""
+        """Stop gracefully and close the store. Idempotent."""
         if self._is_started:
             await self._stop(in_order=True)
         self.observation.history.close()
         await self.store.close()
 
     async def crash(self) -> None:
-        """End all components as ``kill -9`` would: connections break, requests in flight may or may not have effect."""
+        """Stop all components as ``kill -9`` would: connections break, requests in flight may or may not take effect."""
         self._check_started()
         await self._stop(in_order=False)
 
     async def restart(self) -> None:
-        """Crash, unless that happened already, and start again on the same store."""
+        """Crash, unless crashed already, and start again on the same store."""
         if self._is_started:
             await self.crash()
         await self.start()
@@ -310,11 +310,10 @@ class EmbeddedCluster:
         controllers: Sequence[str] | None = None,
         manager_options: ManagerOptions | None = None,
     ) -> None:
-        """Restart controllers, scheduler and nodes; the API server and the test's own controllers stay.
-
-        They end as ``kill -9`` would end them, or in an orderly way. ``controllers`` and ``manager_options`` replace those of
-        the cluster. Returns when the components run; ``settle`` and ``wait_for`` wait for their work. Raises what ended them
-        before, if something did, and ``ClusterError`` for an unknown controller.
+        """Restart controllers, scheduler and nodes, but not the API server and the test's own controllers. They stop as by
+        ``kill -9`` if ``crash``, otherwise gracefully. ``controllers`` and ``manager_options`` replace those of
+        the cluster. Returns when the components run; ``settle`` and ``wait_for`` wait for their work. Raises the error that
+        ended them before, if any, and ``ClusterError`` for an unknown controller.
         """
         self._check_started()
         if controllers is not None:
@@ -424,7 +423,7 @@ class EmbeddedCluster:
     async def run_controller(
         self, make: Callable[[ControllerContext], Runnable], *, user_agent: str = "test-controller"
     ) -> RunningController:
-        """Run a controller of the toolkit on this loop until ``stop``; return once it works.
+        """Run a controller of the toolkit on this loop until ``stop``; return once it runs.
 
         ``make`` constructs it from its context. It ends when the cluster stops or crashes.
         """
@@ -455,11 +454,10 @@ class EmbeddedCluster:
     # Waits
 
     async def settle(self, timeout: float = 60.0, *, quiet_seconds: float | None = None) -> None:  # noqa: ASYNC109 — of another clock
-        """Wait until caches, queues and requests have nothing left to do and no timer is due; time does not pass.
+        """Wait until caches, queues and requests are idle and no timer is due; time does not pass.
 
-        ``timeout`` is real time. Clients from outside count as settled when they sent no request and received no event for
-        ``quiet_seconds``, by default those of the clock.
-        Raises ``SettleError`` with what is still at work.
+        ``timeout`` is real time. Clients in other processes count as settled after ``quiet_seconds`` (default: those of the
+        clock) without a request or a watch event. Raises ``SettleError``, which lists the remaining work.
         """
         self._check_started()
         if self._starting is not None:
@@ -476,9 +474,10 @@ class EmbeddedCluster:
         namespace: str = "default",
         timeout: float = 60.0,  # noqa: ASYNC109 — of another clock
     ) -> dict[str, Any]:
-        """Return an object once it has a condition of ``kubectl wait``: ``wait_for("deployment/web", "condition=Available")``.
+        """Wait until an object has a condition of ``kubectl wait`` and return it: ``wait_for("deployment/web",
+        "condition=Available")``.
 
-        Virtual time passes meanwhile; ``timeout`` is time of the cluster's clock. Raises ``WaitError`` with the history of
+        Virtual time advances meanwhile; ``timeout`` is time of the cluster's clock. Raises ``WaitError`` with the history of
         the object, ``BadReference``, ``BadCondition``.
         """
         self._check_started()
@@ -492,7 +491,7 @@ class EmbeddedCluster:
     # Observations
 
     def recording(self) -> AbstractContextManager[None]:
-        """Record the reconciles of the controllers that are constructed in the block, as those of the cluster are."""
+        """Record the reconciles of controllers constructed in the block, in addition to those of the cluster."""
         return recording(self.observation.reconciles)
 
     def requests(self, **patterns: Any) -> list[RequestRecord]:
@@ -505,16 +504,16 @@ class EmbeddedCluster:
         return self.observation.versions(read_reference(reference, self.core.catalog, namespace=namespace).key)
 
     def rights_used(self, user: str) -> list[dict[str, Any]]:
-        """Return the fewest rules of a ClusterRole that allow what a user did so far."""
+        """Return the minimal rules of a ClusterRole that allow all requests of a user so far."""
         return self.observation.rights_used(user)
 
     async def assert_quiet(self, seconds: float) -> None:
-        """Let time pass. Raises AssertionError with the writes meanwhile, except heartbeats."""
+        """Advance time. Raises AssertionError listing the writes meanwhile, except heartbeats."""
         self._check_started()
         await self._waits.assert_quiet(seconds)
 
     def assert_no_hot_loop(self, *, count: int = HOT_COUNT, seconds: float = HOT_SECONDS) -> None:
-        """Raise AssertionError if a key was reconciled ``count`` times within ``seconds``."""
+        """Raise AssertionError if a key was reconciled at least ``count`` times within ``seconds``."""
         loops = self.observation.hot_loops(count=count, seconds=seconds)
         if loops:
             raise AssertionError("\n".join(map(str, loops)))
@@ -526,9 +525,9 @@ class EmbeddedCluster:
         return self._memory_store().dump()
 
     async def rewind(self, snapshot: StoreDump, *, waits: bool = True) -> None:
-        """Replace all objects by those of a snapshot; watches end and resume with 410, resource versions do not repeat.
+        """Replace all objects by those of a snapshot; watches end with 410, resource versions do not repeat.
 
-        The API server stays, the components start again: what they know of objects that are gone would mislead them.
+        The API server keeps running; the components restart, because their memory of removed objects would be wrong.
         Without ``waits`` they start in the background, and ``settle`` waits for them.
         """
         self._check_started()

@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 
 #: Time for running reconciles to end when the cluster stops.
 _GRACE_SECONDS: Final = 5.0
-#: Interval of the nodes' heartbeats on a virtual clock. A heartbeat is exact there and is never late: with this interval
-#: the node monitor's grace period of 50 s does not end between two of them.
+#: Interval of the nodes' heartbeats on a virtual clock. Heartbeats are exact there: with this interval the node monitor's grace
+#: period of 50 s does not end between two of them.
 VIRTUAL_RENEW_SECONDS: Final = 38.0
 #: Margin of the interval between two taints.
 _RATE_MARGIN: Final = 1.2
-#: The controller that waits for heartbeats.
+#: Controller that monitors heartbeats.
 _NODE_LIFECYCLE: Final = "node-lifecycle-controller"
 
 
 class Components(msgspec.Struct, frozen=True):
-    """Manager of all components beside the API server, not started."""
+    """Manager of all components except the API server, not started."""
 
     manager: Manager
     #: None without nodes.
     nodes: SimulatedNodes | None
-    #: Held for the controllers; None without any.
+    #: Leadership of the controllers; None without controllers.
     metadata_watch: MetadataWatch | None
 
 
@@ -62,7 +62,7 @@ async def make_components(
     options: ManagerOptions | None = None,
     reflector: ReflectorOptions | None = None,
 ) -> Components:
-    """Return the components of one process. ``controllers``: names as for ``--controllers``; None: the usual ones."""
+    """Return the components of one process. ``controllers``: names as for ``--controllers``; None for the defaults."""
     options = options or ManagerOptions()
     options = msgspec.structs.replace(
         options,
@@ -101,7 +101,7 @@ async def make_components(
 
 
 def _quiet_stretch_seconds(options: ManagerOptions) -> float:
-    """Return a time after which the node lifecycle controller has nothing left to do that heartbeats do not cause.
+    """Return the time after which the node lifecycle controller has no work that is not caused by heartbeats.
 
     It marks a silent node after a grace period, and taints the nodes of a zone one after the other, at its rate.
     """

@@ -1,4 +1,4 @@
-"""Errors of clusters for tests, of those in this process and of those in another."""
+"""Errors of test clusters, in this process or another."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 class ClusterError(RuntimeError):
-    """The cluster cannot do this, did not reach the awaited state, or has ended; the text has the reason."""
+    """The operation is not possible, the awaited state was not reached, or the cluster has ended; the message has the reason."""
 
 
 class ClockError(ClusterError):
-    """The clock cannot do this: it is real, or time would go back."""
+    """The operation is not possible: the clock is real, or time would move backwards."""
 
 
 def field_and_reason(error: msgspec.ValidationError) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Faults as a test sets them: requests that fail, cut watches, partitions, stale reads."""
+"""Faults set by a test: failing requests, broken watches, partitions, stale reads."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _PATTERNS: Final = ("verb", "resource", "name", "namespace", "user_agent")
 
 
 class Partition:
-    """A client that cannot reach the API server until ``heal``."""
+    """Disconnection of a client from the API server until ``heal``."""
 
     def __init__(self, fault: Fault) -> None:
         self._fault = fault
 
     @property
     def hits(self) -> int:
-        """Number of requests that were refused."""
+        """Number of refused requests."""
         return self._fault.hits
 
     @property
@@ -39,7 +39,7 @@ class Partition:
 
 
 class Faults:
-    """Faults of one cluster, as ``cluster.faults``."""
+    """Faults of one cluster (``cluster.faults``)."""
 
     def __init__(self, app: ClusterApplication) -> None:
         self._app = app
@@ -62,9 +62,9 @@ class Faults:
     def stale_reads(self, seconds: float, **fields: Any) -> Fault:
         """Let the watch cache of the API server lag ``seconds`` behind for matching reads.
 
-        GET and LIST with a ``resourceVersion`` see an earlier state, as informers do with ``0``; for a version that the
-        cache does not have they wait up to three seconds and fail with 504. Without one they are up to date, as upstream's
-        are. Events of watches arrive so late.
+        GET and LIST with a ``resourceVersion``, e.g. ``0`` of informers, return an earlier state; for a version that the cache
+        does not have they wait up to three seconds and fail with 504. Without one they are consistent, as upstream. Watch
+        events are delayed by ``seconds``.
         """
         return self.add(stale_seconds=seconds, **fields)
 
@@ -76,14 +76,14 @@ class Faults:
         return len(watches)
 
     async def expire_watches(self, **patterns: Any) -> int:
-        """End open watches with 410, as if the server no longer kept the events; return their number."""
+        """End open watches with 410, as if their events were compacted; return their number."""
         watches = self._watches(patterns)
         for watch in watches:
             await self._app.expire(watch)
         return len(watches)
 
     def partition(self, component: str) -> Partition:
-        """Cut a component, or clients by user agent, off the API server until ``heal``; open watches break."""
+        """Disconnect a component, or clients by user agent, from the API server until ``heal``; open watches break."""
         agent = COMPONENTS.get(component, component)
         fault = self.add(user_agent=agent, respond="reset", optional=True, label=f"partition of {component}")
         for request in self._app.open_requests:
@@ -92,11 +92,11 @@ class Faults:
         return Partition(fault)
 
     def clear(self) -> None:
-        """Remove all faults; they are not checked."""
+        """Remove all faults without checking their hits."""
         self._set.clear()
 
     def check_leftover(self) -> None:
-        """Raise ``LeftoverFaults`` if a fault was hit less often than it should be."""
+        """Raise ``LeftoverFaults`` if a fault has fewer hits than expected."""
         self._set.check_leftover()
 
     def _watches(self, patterns: dict[str, Any]) -> list[OpenRequest]:

@@ -1,7 +1,7 @@
 """Random faults of a simulation, each decided by seed and occurrence, and their reduction. Pure.
 
-An occurrence is the n-th request of one client with one verb for one resource. Whether it fails follows from the seed
-and the occurrence alone, so the other faults stay as they are when some are left out.
+An occurrence is the n-th request of one client with one verb for one resource. Its fault depends only on the seed and the
+occurrence, so leaving out some faults does not change the others.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestInfo
     from steersman.testing.faults import Fault
 
-#: Faults of a watch before its next piece, each a key of ``faults`` beside the fields of a fault: the connection breaks, also
-#: within the piece; the server ends the response; the watch ends with 410; the piece arrives in two parts.
+#: Faults of a watch before its next chunk, each a key of ``faults`` in addition to the fields of a fault: the connection
+#: breaks, possibly within the chunk; the server ends the response; the watch ends with 410; the chunk arrives in two parts.
 WATCH_FAULTS: Final = ("cut_watches", "end_watches", "expire_watches", "split_watches")
-#: Faults unless others are given: each is rare, and controllers must survive all of them.
+#: Default faults: each is rare, and controllers must tolerate all of them.
 DEFAULT_FAULTS: Final[tuple[Mapping[str, Any], ...]] = (
     {"respond": 500, "probability": 0.02},
     {"respond": 429, "probability": 0.01},
@@ -36,16 +36,16 @@ RUNS_MAX: Final = 100
 
 
 class WatchFault(NamedTuple):
-    """Fault of a piece of a watch."""
+    """Fault of a chunk of a watch."""
 
     #: One of ``WATCH_FAULTS``.
     kind: str
-    #: Part of the piece that arrives before it, from 0 up to, but not including, 1.
+    #: Part of the chunk that arrives before the fault, in [0, 1).
     part: float
 
 
 class _Candidate(NamedTuple):
-    """Fault of ``faults``, with the effect that names its occurrences."""
+    """Entry of ``faults``, with the effect in the names of its occurrences."""
 
     effect: str
     fault: Fault
@@ -55,7 +55,7 @@ class FaultPlan:
     """Injector (see ``application``) of one run of a simulation."""
 
     def __init__(self, seed: int, faults: Iterable[Mapping[str, Any]], *, only: Collection[str] | None = None) -> None:
-        """``only``: names of the occurrences that fail, and of steps; None: all that the seed decides. Raises ``FaultError``."""
+        """``only``: names of the occurrences that fail, and of the steps taken; None if the seed decides. Raises ``FaultError``."""
         self._seed = seed
         self._only = only
         self._requests: list[_Candidate] = []
@@ -78,11 +78,11 @@ class FaultPlan:
             self._watches.append(_Candidate(kind.partition("_")[0], make_fault(respond="reset", **fields)))
 
     def heal(self) -> None:
-        """Inject no more faults."""
+        """Stop injecting faults."""
         self._is_healed = True
 
     def takes_step(self, number: int) -> bool:
-        """Report whether a step of the test is taken; a reduction leaves steps out as it does faults."""
+        """Report whether a step of the test is taken; a reduction leaves out steps and faults."""
         name = f"step {number}"
         is_taken = self._only is None or name in self._only
         if is_taken:
@@ -90,12 +90,12 @@ class FaultPlan:
         return is_taken
 
     def select(self, info: RequestInfo, user_agent: str) -> Fault | None:
-        """Return the fault of a request; None: it is served."""
+        """Return the fault of a request; None if it is served."""
         selected = self._select(self._requests, f"{info.verb} {resource_text(info) or info.path}", info, user_agent)
         return None if selected is None else selected[0].fault
 
     def watch_fault(self, info: RequestInfo, user_agent: str) -> WatchFault | None:
-        """Return the fault of the next piece of a watch; None: it arrives."""
+        """Return the fault of the next chunk of a watch; None if it is delivered."""
         request_text = f"piece of the watch of {resource_text(info)}"
         selected = self._select(self._watches, request_text, info, user_agent)
         if selected is None:
@@ -103,13 +103,13 @@ class FaultPlan:
         candidate, name = selected
         part = self._draw(0, f"part of {name}")
         if candidate.effect == "cut":
-            part = max(0.0, 2 * part - 1)  # every second connection breaks between two pieces
+            part = max(0.0, 2 * part - 1)  # every second connection breaks between two chunks
         return WatchFault(f"{candidate.effect}_watches", part)
 
     def _select(
         self, candidates: list[_Candidate], request_text: str, info: RequestInfo, user_agent: str
     ) -> tuple[_Candidate, str] | None:
-        """Return the fault of a request or piece, and the name of the occurrence."""
+        """Return the fault of a request or chunk, and the name of the occurrence."""
         if self._is_healed or not candidates:
             return None
         agent = _short(user_agent)
@@ -125,13 +125,13 @@ class FaultPlan:
         return None
 
     def _draw(self, number: int, name: str) -> float:
-        """Return a number from 0 up to, but not including, 1."""
+        """Return a number in [0, 1)."""
         text = f"{self._seed}\0{number}\0{name}"
         return int.from_bytes(blake2b(text.encode(), digest_size=7).digest()) / 2**56
 
 
 def _short(user_agent: str) -> str:
-    """Return the first word of a user agent without versions, and the controller that kube-controller-manager names."""
+    """Return the program name of a user agent, without version, and the controller in that of kube-controller-manager."""
     first = user_agent.partition("/")[0]
     last = user_agent.rpartition("/")[2]
     return f"{first}/{last}" if "steersman/" in user_agent and not last[:1].isdigit() else first
@@ -140,7 +140,7 @@ def _short(user_agent: str) -> str:
 async def reduce_faults(
     faults: Sequence[str], fails: Callable[[Collection[str]], Awaitable[bool]], *, runs_max: int = RUNS_MAX
 ) -> list[str]:
-    """Return a subset of faults that still fails, and of which none can be left out.
+    """Return a minimal subset of faults that still fails.
 
     ``fails`` runs the test with a subset. After ``runs_max`` runs the result is the smallest subset so far. The algorithm is
     ddmin (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002).

@@ -1,4 +1,4 @@
-"""Faults of an embedded cluster: which requests fail, how, and how often. Pure; ``application`` applies them."""
+"""Faults of an embedded cluster: pattern, effect and number of hits. Pure; ``application`` applies them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestInfo
 
 #: Responses other than status codes: no response, a broken connection, a broken connection after the request took effect, or
-#: the response to a request that a proxy sent twice.
+#: the response to a request that a proxy has sent twice.
 CONNECTION_FAULTS: Final = ("timeout", "reset", "lose-answer", "duplicate")
 #: Status codes that a fault can respond with, and their reasons.
 REASONS: Final = {
@@ -42,7 +42,7 @@ class FaultError(ValueError):
 
 
 class LeftoverFaults(AssertionError):  # noqa: N818 — named by the condition
-    """Faults were not hit, or not as often as they should be."""
+    """Faults had fewer hits than expected."""
 
 
 class Fault(msgspec.Struct, kw_only=True, eq=False):
@@ -57,20 +57,20 @@ class Fault(msgspec.Struct, kw_only=True, eq=False):
     user_agent: str = ""
     #: Status code, or one of ``CONNECTION_FAULTS``; None: the request is served.
     respond: int | str | None = None
-    #: Wait before the request is served or answered.
+    #: Delay before the request is served.
     delay_seconds: float = 0.0
-    #: Matching requests that are spared at first.
+    #: Number of matching requests before the first hit.
     after: int = 0
     #: Number of hits; None: until removed.
     times: int | None = None
     probability: float = 1.0
     #: Delay of a lagging watch cache: reads from it return the state of that long ago, and watches receive events late by it.
     stale_seconds: float = 0.0
-    #: True if it need not be hit.
+    #: True if no hit is required.
     optional: bool = False
     #: Name in reports.
     label: str = ""
-    #: Matching requests, and those of them that the fault was applied to.
+    #: Number of matching requests, and of those that the fault was applied to.
     matches: int = 0
     hits: int = 0
     is_removed: bool = False
@@ -81,12 +81,12 @@ class Fault(msgspec.Struct, kw_only=True, eq=False):
 
     @property
     def is_active(self) -> bool:
-        """True if it can be applied again."""
+        """True if the fault can be applied again."""
         return not self.is_removed and (self.times is None or self.hits < self.times)
 
     @property
     def is_leftover(self) -> bool:
-        """True if it was hit less often than it should be: ``times``, or once."""
+        """True if the fault has fewer hits than expected: ``times``, or one."""
         return not self.optional and self.hits < (1 if self.times is None else self.times)
 
     def __str__(self) -> str:
@@ -144,7 +144,7 @@ def make_fault(**fields: Any) -> Fault:
 
 
 class FaultSet:
-    """Faults in order of their creation; the first active one that matches and whose dice fall is applied."""
+    """Faults in order of creation; the first active fault that matches the request, and its probability, is applied."""
 
     def __init__(self, dice: Random) -> None:
         self._dice = dice
@@ -159,13 +159,13 @@ class FaultSet:
         return fault
 
     def clear(self) -> None:
-        """Remove and forget all faults."""
+        """Remove all faults."""
         for fault in self._faults:
             fault.remove()
         self._faults.clear()
 
     def select(self, info: RequestInfo, user_agent: str) -> Fault | None:
-        """Return the fault to apply to a request, with its hit counted; None: the request is served."""
+        """Return the fault to apply to a request and count the hit; None if the request is served."""
         for fault in self._faults:
             if fault.stale_seconds or not fault.is_active or not fault.matches_request(info, user_agent):
                 continue
@@ -179,14 +179,14 @@ class FaultSet:
         return None
 
     def select_stale(self, info: RequestInfo, user_agent: str) -> Fault | None:
-        """Return the fault that makes a read stale, without counting a hit; None: the watch cache is up to date."""
+        """Return the fault that makes a read stale, without counting a hit; None if the watch cache is up to date."""
         for fault in self._faults:
             if fault.stale_seconds and fault.is_active and fault.matches_request(info, user_agent):
                 return fault
         return None
 
     def check_leftover(self) -> None:
-        """Raise ``LeftoverFaults`` if a fault was hit less often than it should be."""
+        """Raise ``LeftoverFaults`` if a fault has fewer hits than expected."""
         left = [fault for fault in self._faults if fault.is_leftover]
         if left:
             lines = [f"{fault}: {fault.hits} hits, expected {fault.times or 'at least 1'}" for fault in left]

@@ -1,4 +1,4 @@
-"""History of the objects of an embedded cluster: each version, who wrote it, and what changed."""
+"""History of the objects of an embedded cluster: each version, its writer, and the changed fields."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 #: Bounds of the history of all objects: versions, and bytes of their values.
 VERSIONS_MAX: Final = 50_000
 BYTES_MAX: Final = 64 << 20
-#: Writes whose requests are remembered.
+#: Number of writes whose requests are stored.
 _WRITES_MAX: Final = VERSIONS_MAX
 _PREFIX: Final = "/registry/"
 #: Heartbeats, which are not part of the history.
 UNRECORDED_PREFIXES: Final = ("/registry/leases/", "/registry/masterleases/")
 _NODES: Final = "/registry/minions/"
-#: Fields that a status report of a node without news changes.
+#: Fields that a node status update without other changes updates.
 _REPORT_TIMES: Final = re.compile(rb'"(lastHeartbeatTime|time)":"[^"]*"')
 #: Fields that change with every write.
 _UNSHOWN: Final = (("metadata", "resourceVersion"), ("metadata", "managedFields"))
@@ -34,7 +34,7 @@ _VALUE_LENGTH_MAX: Final = 80
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One committed change of a key; a removal has no value."""
+    """Committed change of a key; a deletion has no value."""
 
     key: str
     revision: int
@@ -46,16 +46,16 @@ class Change(msgspec.Struct, frozen=True):
 class Version(msgspec.Struct, frozen=True):
     """One version of an object."""
 
-    #: Its ``resourceVersion``; of a deletion the revision of the store.
+    #: ``resourceVersion``; for a deletion the revision of the store.
     revision: int
     time: str
     #: ``ADDED``, ``MODIFIED`` or ``DELETED``.
     type: str
-    #: The object; of a deletion its last state.
+    #: The object; for a deletion its last state.
     object: dict[str, Any]
     #: Changed fields: ``spec.replicas: 1 → 2``.
     diff: list[str]
-    #: Empty if the write was none of a request, e.g. the expiry of a lease.
+    #: Empty for writes without a request, e.g. the expiry of a lease.
     user: str = ""
     user_agent: str = ""
     field_manager: str = ""
@@ -79,15 +79,15 @@ class ObjectHistory:
         self._by_key: dict[str, deque[Change]] = {}
         self._writers: dict[int, RequestRecord] = {}
         self._subscription: Subscription | None = None
-        #: Number of all changes so far, without heartbeats.
+        #: Number of changes so far, except heartbeats.
         self.total = 0
-        #: Those of them that are more than a node's report of an unchanged status.
+        #: Number of changes except updates of an unchanged node status.
         self.total_news = 0
         #: Called with each change.
         self.on_change: Callable[[Change], None] = _ignore
 
     async def follow(self, store: Store) -> None:
-        """Record the changes of a store from now on. Idempotent."""
+        """Start recording the changes of a store. Idempotent."""
         if self._subscription is not None:
             return
         self._subscription = await store.watch(_PREFIX, self._apply, after_revision=store.revision, on_lost=self._lost)
@@ -102,7 +102,7 @@ class ObjectHistory:
             self._subscription = None
 
     def committed(self, revisions: range, record: RequestRecord) -> None:
-        """Remember which request committed revisions."""
+        """Record the request that committed revisions."""
         record.revisions.extend(revisions)
         for revision in revisions:
             self._writers[revision] = record
@@ -139,16 +139,16 @@ class ObjectHistory:
             del self._by_key[oldest.key]
 
     def since(self, total: int) -> list[Change]:
-        """Return the changes after the first ``total`` ones, as far as they are kept."""
+        """Return the changes after the first ``total``, except those already dropped."""
         count = min(self.total - total, len(self._changes))
         return list(self._changes)[len(self._changes) - count :]
 
     def writer(self, revision: int) -> RequestRecord | None:
-        """Return the request that committed a revision; None if it is not known."""
+        """Return the request that committed a revision; None if unknown."""
         return self._writers.get(revision)
 
     def versions(self, key: str) -> list[Version]:
-        """Return the kept versions of an object by its key in the store, oldest first."""
+        """Return the recorded versions of an object by its key in the store, oldest first."""
         return list(self._versions(key))
 
     def _versions(self, key: str) -> Iterator[Version]:
@@ -173,7 +173,7 @@ class ObjectHistory:
             before, is_first = after, False
 
     def diff(self, revision: int) -> list[str]:
-        """Return the changed fields of a revision; empty if it is not kept."""
+        """Return the changed fields of a revision; empty if it was dropped."""
         for change in reversed(self._changes):
             if change.revision == revision:
                 return next(
@@ -185,7 +185,7 @@ class ObjectHistory:
 
 
 def decode(value: bytes, revision: int) -> dict[str, Any]:
-    """Return a stored object with its resource version."""
+    """Decode a stored object and set its resource version."""
     tree: dict[str, Any] = msgspec.json.decode(value)
     tree.setdefault("metadata", {})["resourceVersion"] = str(revision)
     return tree

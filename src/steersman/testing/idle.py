@@ -1,8 +1,8 @@
-"""Detection of an idle event loop: no callback is ready, and no thread works for it.
+"""Detection of an idle event loop: no callback is ready, and no thread of its executor is busy.
 
-asyncio has no public way to ask for ready callbacks. Its loops keep them in the deque ``_ready``, and a callback that
-runs sees there exactly the callbacks that are still to run: those of this pass, and those that earlier ones have
-scheduled. uvloop has no such deque and is rejected.
+asyncio has no public way to ask for ready callbacks. Its loops have them in the deque ``_ready``. While a callback runs, the
+deque contains exactly the callbacks still to run: the rest of this iteration, and those scheduled by earlier callbacks. uvloop
+has no such deque and is rejected.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 #: Threads of the loop's default executor.
 _THREADS_MAX: Final = 8
-#: Pause between two looks at threads that work for the loop; their results wake the loop anyway.
+#: Interval of checks for busy threads; their results wake the loop anyway.
 _THREAD_PAUSE_SECONDS: Final = 0.0005
 
-#: Passes of the loop between two reads of the time.
+#: Iterations of the loop between two reads of the time.
 _PASSES_PER_LOOK: Final = 64
 _REAL: Final = RealClock()
 
 
 class LoopError(RuntimeError):
-    """The running event loop cannot be watched."""
+    """The running event loop is not supported."""
 
 
 class CountingExecutor(ThreadPoolExecutor):
@@ -69,10 +69,10 @@ class InlineExecutor(ThreadPoolExecutor):
 
 
 class IdleDetector:
-    """Waits until a loop is idle. Work that waits for sockets, processes or timers of the loop does not count."""
+    """Detector of an idle loop. Tasks that wait for sockets, processes or timers of the loop do not count."""
 
     def __init__(self) -> None:
-        """Raise ``LoopError`` unless the running loop is one of asyncio's own."""
+        """Raise ``LoopError`` unless the running loop is a loop of asyncio."""
         self._loop: Final = asyncio.get_running_loop()
         ready: deque[Any] | None = getattr(self._loop, "_ready", None)
         if ready is None:
@@ -80,7 +80,7 @@ class IdleDetector:
             raise LoopError(f"an embedded cluster needs an event loop of asyncio itself, not {name}")
         self._ready: Final = ready
         self._executor: CountingExecutor | None = None
-        #: Callers of ``wait`` that are between two looks.
+        #: Callers of ``wait`` between two checks.
         self._waiting = 0
 
     def use_executor(self, *, inline: bool = False) -> None:
@@ -92,7 +92,7 @@ class IdleDetector:
 
     @property
     def has_threads(self) -> bool:
-        """True while threads work for the loop."""
+        """True while a thread of the executor is busy."""
         return are_workers_busy() or (self._executor is not None and self._executor.is_busy)
 
     async def wait(self, timeout_seconds: float | None = None) -> None:
@@ -102,11 +102,11 @@ class IdleDetector:
         while True:
             self._waiting += 1
             try:
-                await asyncio.sleep(0)  # noqa: TID251 — a pass of the loop, no wait
+                await asyncio.sleep(0)  # noqa: TID251 — one iteration of the loop, no wait
             finally:
                 self._waiting -= 1
             passes += 1
-            # Other waiters are always ready: they look again and again, as this one does.
+            # Other waiters are always ready: they poll as this one does.
             if len(self._ready) > self._waiting:
                 if deadline is not None and not passes % _PASSES_PER_LOOK and _REAL.monotonic() > deadline:
                     raise TimeoutError(f"the event loop is not idle after {timeout_seconds:g} seconds")

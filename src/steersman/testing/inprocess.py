@@ -29,8 +29,8 @@ _snapshots: Final = BootstrapSnapshots()
 class InProcessAPIServer:
     """API server that runs inside ``async with``. Requests pass the whole filter chain as the server's own user.
 
-    That user is in ``system:masters``. Without a ``store`` and the bootstrap controller it begins with a copy of the objects
-    that an earlier server of this process, with equal options, created at its start.
+    That user is in ``system:masters``. Without a ``store`` and the bootstrap controller it starts with a copy of the initial
+    objects of an earlier server with equal options in this process.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class InProcessAPIServer:
         """``with_bootstrap_controller``: also run the server's loops (Service ``kubernetes``, repairs, elections …)."""
         self._clock = clock or RealClock()
         self.options = options or APIServerOptions(ephemeral=True)
-        #: Set if there are no objects yet.
+        #: Set if the store is empty.
         self._new_store: MemoryStore | None = None
         if store is None:
             store = self._new_store = MemoryStore(clock=self._clock)

@@ -1,4 +1,4 @@
-"""Connections of a simulated process to the API server, which break when the process is killed."""
+"""Connections of a simulated process to the API server, which break with the process."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from steersman.testing.application import ClusterApplication, Message, Receive, Send
 
-#: Key of the ASGI scope under which the ``Link`` of a request is found.
+#: Key of the ``Link`` of a request in the ASGI scope.
 LINK_KEY: Final = "steersman.testing.link"
 
 
 class Link:
-    """ASGI application in front of ``ClusterApplication``, for one process: its requests have latency and random faults."""
+    """ASGI application in front of ``ClusterApplication`` for one process, with latency and random faults."""
 
     def __init__(self, app: ClusterApplication) -> None:
         self._app = app
@@ -26,7 +26,7 @@ class Link:
         await self._app(scope, receive, send)
 
     def cut(self) -> None:
-        """Break all connections for ever. Idempotent."""
+        """Break all connections permanently. Idempotent."""
         self._is_cut = True
         for request in self._app.open_requests:
             if request.link is self:

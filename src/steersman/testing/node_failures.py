@@ -1,4 +1,4 @@
-"""Failures of simulated nodes and pods, through the annotations that chaos rules use, too."""
+"""Failures of simulated nodes and pods, by the annotations of chaos rules."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ POD_FAILURES: Final = {
 
 
 class NodeFailures:
-    """Simulated nodes that a test stops and starts."""
+    """Failures of simulated nodes."""
 
     def __init__(self, client: Callable[[], Client]) -> None:
         self._client = client
 
     async def fail(self, name: str) -> None:
-        """Stop a node: no heartbeats, no changes of its pods' statuses. Raises ``NotFound``."""
+        """Stop a node: no heartbeats, no status updates of its pods. Raises ``NotFound``."""
         await self._set(name, "true")
 
     async def recover(self, name: str) -> None:
@@ -46,7 +46,7 @@ class NodeFailures:
 
 
 class PodFailures:
-    """Pods on simulated nodes that a test lets fail."""
+    """Failures of pods on simulated nodes."""
 
     def __init__(self, client: Callable[[], Client]) -> None:
         self._client = client
@@ -60,9 +60,9 @@ class PodFailures:
         container: str = "",
         after_seconds: float = 0,
     ) -> None:
-        """Let containers fail ``after_seconds`` after each of their starts, until ``recover``.
+        """Make containers fail ``after_seconds`` after each start, until ``recover``.
 
-        ``failure`` is one of ``POD_FAILURES``. Raises ValueError for another one, ``NotFound``.
+        ``failure`` is one of ``POD_FAILURES``. Raises ValueError for other values, ``NotFound``.
         """
         if failure not in POD_FAILURES:
             raise ValueError(f'unknown failure "{failure}" of a pod, expected one of: {", ".join(POD_FAILURES)}')

@@ -1,4 +1,4 @@
-"""Records of an embedded cluster: requests, versions of objects, reconciles, rights that were used."""
+"""Records of an embedded cluster: requests, versions of objects, reconciles, used permissions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from steersman.testing.reconciles import HotLoop
     from steersman.testing.trace import RequestRecord
 
-#: Objects whose changes ``writes_since`` leaves out, by the beginning of their keys: statuses of nodes are heartbeats.
+#: Key prefixes of objects that ``writes_since`` ignores: node statuses are heartbeats.
 _HEARTBEATS: Final = ("/registry/minions/",)
 _LINES_MAX: Final = 20
 
 
 class Observation:
-    """Records of one cluster; they stay over restarts."""
+    """Records of one cluster; they persist across restarts."""
 
     def __init__(self, app: ClusterApplication, clock: Clock) -> None:
         self.app: Final = app
@@ -31,7 +31,7 @@ class Observation:
         self.reconciles: Final = ReconcileTrace(clock)
 
     async def follow(self, store: Store) -> None:
-        """Record the changes of a store from now on."""
+        """Start recording the changes of a store."""
         await self.history.follow(store)
 
     def committed(self, revision: int, operations: int) -> None:
@@ -42,7 +42,7 @@ class Observation:
             self.history.committed(range(revision - operations + 1, revision + 1), record)
 
     def requests(self, **patterns: Any) -> list[RequestRecord]:
-        """Return the requests that match, with the changed fields of what they wrote. Raises ``PatternError``."""
+        """Return the requests that match, with the changed fields of their writes. Raises ``PatternError``."""
         for field in patterns:
             if field not in PATTERN_FIELDS:
                 expected = ", ".join(PATTERN_FIELDS)
@@ -63,7 +63,7 @@ class Observation:
         return "\n".join(lines[-_LINES_MAX:]) or "no version of it was written"
 
     def rights_used(self, user: str) -> list[dict[str, Any]]:
-        """Return the fewest rules of a ClusterRole that allow what a user did; refused requests do not count."""
+        """Return the minimal rules of a ClusterRole that allow all requests of a user, except refused ones."""
         verbs: dict[tuple[str, str], set[str]] = {}
         paths: dict[str, set[str]] = {}
         for record in self.app.trace.find(user=user):

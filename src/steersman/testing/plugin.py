@@ -3,8 +3,8 @@
     def test_my_operator(cluster):
         config = kubernetes.config.new_client_from_config(str(cluster.kubeconfig))
 
-``cluster`` is a control plane of the test alone, ``cluster_template`` what all of them start from, ``steersman_cluster`` one
-control plane for the session.
+``cluster`` is a control plane per test, ``cluster_template`` their common initial state, ``steersman_cluster`` one control
+plane per session.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def pytest_unconfigure() -> None:
 @pytest.fixture(scope="session")
 def steersman_cluster() -> Iterator[ControlPlane]:
     """Provide a control plane in memory for the session (one per worker under pytest-xdist)."""
-    from steersman.testing.cluster import ControlPlane  # noqa: PLC0415 — most sessions never ask for it
+    from steersman.testing.cluster import ControlPlane  # noqa: PLC0415 — most sessions do not use it
 
     with ControlPlane(whole=True) as cluster:
         yield cluster
@@ -49,7 +49,7 @@ def steersman_cluster() -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="session")
 def cluster_template() -> Iterator[ClusterTemplate]:
-    """Provide the template of ``cluster``. Override it to set it up once::
+    """Provide the template of ``cluster``. Override it for a common setup::
 
     @pytest.fixture(scope="session")
     def cluster_template(cluster_template):
@@ -65,7 +65,7 @@ def cluster_template() -> Iterator[ClusterTemplate]:
 
 @pytest.fixture
 def cluster(request: pytest.FixtureRequest, cluster_template: ClusterTemplate) -> Iterator[Cluster]:
-    """Provide a control plane of the test alone: API server, controllers, scheduler and a Ready node.
+    """Provide a control plane per test: API server, controllers, scheduler and a Ready node.
 
     ``@pytest.mark.cluster(...)`` sets its options.
     """
@@ -95,7 +95,7 @@ def cluster(request: pytest.FixtureRequest, cluster_template: ClusterTemplate) -
 
 
 def _marked_options(item: pytest.Item) -> dict[str, Any]:
-    """Return the options of all markers; those of the nearest one win."""
+    """Return the options of all markers; the closest marker takes precedence."""
     options: dict[str, Any] = {}
     for marker in item.iter_markers("cluster"):
         if marker.args:
@@ -108,7 +108,7 @@ def _marked_options(item: pytest.Item) -> dict[str, Any]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add what is known of its cluster to the report of a failed test."""
+    """Add events, output and log of its cluster to the report of a failed test."""
     report = yield
     if report.failed and call.when == "call":
         kit = sys.modules.get("steersman.testing.kit.cluster")

@@ -1,4 +1,4 @@
-"""Record of the reconciles of an embedded cluster: which key, how often, why, and with which result."""
+"""Record of the reconciles of an embedded cluster: key, number, cause and result."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from steersman.client.workqueue import WorkQueue
     from steersman.runtime.reconcile_log import Attempt
 
-#: Reconciles that are kept; older ones are dropped.
+#: Maximum number of recorded reconciles; the oldest are dropped.
 RECORDS_MAX: Final = 8192
-#: Reconciles of one key within ``HOT_SECONDS`` that make a hot loop.
+#: Number of reconciles of one key within ``HOT_SECONDS`` that counts as a hot loop.
 HOT_COUNT: Final = 50
 HOT_SECONDS: Final = 10.0
 _CAUSES_SHOWN: Final = 3
 
-#: Controller and key of the reconcile that runs in this context; empty: none does.
+#: Controller and key of the reconcile of this context; empty outside of reconciles.
 CURRENT_RECONCILE: Final[ContextVar[str]] = ContextVar("current reconcile", default="")
 
 
@@ -41,7 +41,7 @@ class Reconcile(msgspec.Struct, frozen=True):
 
 
 class HotLoop(msgspec.Struct, frozen=True):
-    """A key that is reconciled again and again."""
+    """Key that is reconciled repeatedly in a short time."""
 
     controller: str
     key: str
@@ -73,7 +73,7 @@ class ReconcileTrace:
         self._queues.append(queue)
 
     def forget_queues(self) -> None:
-        """Forget the queues of components that have ended."""
+        """Remove the queues of components that have ended."""
         self._queues.clear()
         self._running.clear()
 
@@ -98,7 +98,7 @@ class ReconcileTrace:
         return iter(tuple(self._records))
 
     def since(self, total: int) -> list[Reconcile]:
-        """Return the reconciles after the first ``total`` ones, as far as they are kept."""
+        """Return the reconciles after the first ``total``, except those already dropped."""
         count = min(self.total - total, len(self._records))
         return list(self._records)[len(self._records) - count :]
 

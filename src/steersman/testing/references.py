@@ -1,4 +1,4 @@
-"""References to objects as kubectl has them: ``deployment/web``, ``pods/web-1``, ``certificate.cert-manager.io/tls``."""
+"""References to objects in kubectl's syntax: ``deployment/web``, ``pods/web-1``, ``certificate.cert-manager.io/tls``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class BadReference(ValueError):  # noqa: N818 — named by the condition
-    """The reference is malformed, or names no served resource."""
+    """The reference is malformed, or its resource is not served."""
 
 
 class ObjectReference(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class ObjectReference(msgspec.Struct, frozen=True):
 def read_reference(text: str, catalog: Catalog, *, namespace: str = "default") -> ObjectReference:
     """Return the object of ``RESOURCE/NAME`` or ``RESOURCE/NAMESPACE/NAME``.
 
-    The resource is a plural, singular, short name or kind, with its group if that is needed. Raises ``BadReference``.
+    The resource is a plural, singular, short name or kind, qualified by its group if ambiguous. Raises ``BadReference``.
     """
     parts = text.split("/")
     if len(parts) not in (2, 3) or not all(parts):
@@ -66,7 +66,7 @@ def find_resource(text: str, catalog: Catalog) -> Resource:
 
 
 def _stored_resources(catalog: Catalog) -> Iterator[Resource]:
-    """Yield the stored resources of each group's versions in order of preference, the core group first."""
+    """Yield the stored resources by group and version in order of preference, the core group first."""
     for group in catalog.local_groups():
         for version in group.versions:
             for resource in version.resources.values():

@@ -1,4 +1,4 @@
-"""Controller of a test on the loop of an embedded cluster."""
+"""Controller of a test on the event loop of an embedded cluster."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from steersman.testing.application import ClusterApplication
     from steersman.testing.idle import IdleDetector
 
-#: Steps of an orderly end that are cancelled, each by a cancellation of its own.
+#: Number of cancellations after which a task must have ended.
 _CANCELLATIONS_MAX: Final = 50
 _POLL_SECONDS: Final = 0.001
 
 
 class RunningController:
-    """A controller with its manager; it can be restarted, as a process is whose memory is lost."""
+    """Controller with its manager; a restart loses its memory, like that of a process."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class RunningController:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Construct and start the controller; return once it works. Raises what it raises."""
+        """Construct and start the controller; return once it runs. Raises its error."""
         await self._drive(self._start(), "the controller")
 
     async def _start(self) -> None:
@@ -69,7 +69,7 @@ class RunningController:
             self._task.result()
 
     async def stop(self) -> None:
-        """End the controller as ``kill -9`` would. Idempotent."""
+        """Stop the controller as ``kill -9`` would. Idempotent."""
         self._link.cut()
         task, self._task = self._task, None
         if task is None:
@@ -81,6 +81,6 @@ class RunningController:
             await self._idle.wait()
 
     async def restart(self) -> None:
-        """Stop the controller and start another one."""
+        """Stop the controller and start a new one."""
         await self.stop()
         await self.start()

@@ -1,7 +1,7 @@
-"""Deterministic simulation: a whole cluster on one loop, in virtual time, with faults and delays drawn from one seed.
+"""Deterministic simulation: a cluster on one event loop, in virtual time, with faults and delays drawn from one seed.
 
-The same seed gives the same history, byte for byte. A seed that fails is run again with fewer faults, and fewer steps of the
-test, until none can be left out.
+The same seed gives the same history, byte for byte. A failing seed is reduced: it is repeated with fewer faults and test steps
+until none can be left out.
 """
 
 from __future__ import annotations
@@ -27,21 +27,20 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: Environment variable with the only seed to run, or the first and the last one: ``17``, ``100-299``.
+#: Environment variable with the seed to run, or a range of seeds: ``17``, ``100-299``.
 SEED_VARIABLE: Final = "STEERSMAN_SIMULATION_SEED"
 #: Longest delay of a request, or of a piece of a watch.
 LATENCY_SECONDS: Final = 0.02
 
 
 class SimulationError(AssertionError):
-    """A seed failed; the message has the command that repeats it and the fewest faults that make it fail."""
+    """A seed failed; the message contains the command that repeats it and the smallest set of faults that makes it fail."""
 
 
 class Simulation(EmbeddedCluster):
-    """Embedded cluster whose history depends on its seed alone.
+    """Embedded cluster whose history depends only on its seed.
 
-    Everything runs in one thread. Requests and pieces of watches are delayed by the dice, so their order varies with the
-    seed as far as it may.
+    Everything runs in one thread. Requests and chunks of watches have random delays, so their order varies with the seed.
     """
 
     def __init__(
@@ -76,10 +75,10 @@ class Simulation(EmbeddedCluster):
         return self
 
     def steps(self, count: int) -> Iterator[int]:
-        """Yield the numbers of the steps of a random history.
+        """Yield the step numbers of a random scenario.
 
-        ``dice`` depend on the seed and the number of the step alone, so that the other steps stay as they are when a reduction
-        leaves some out.
+        ``dice`` depend only on the seed and the step number, so that a reduction that leaves out steps does not change the
+        others.
         """
         for number in range(count):
             if self.plan.takes_step(number):
@@ -109,7 +108,7 @@ def simulate(
     """Run an async test once for each seed, with a started ``Simulation`` as its first argument.
 
     ``faults`` have the fields of ``cluster.faults.add``, or one of ``WATCH_FAULTS``, and a ``probability``; ``options`` are
-    those of ``Simulation``. ``STEERSMAN_SIMULATION_SEED`` names other seeds. The test raises ``SimulationError``.
+    those of ``Simulation``. ``STEERSMAN_SIMULATION_SEED`` overrides the seeds. The test raises ``SimulationError``.
     """
     faults = tuple(faults)
 
@@ -130,7 +129,7 @@ def simulate(
 
 
 def seeds_to_run(seeds: Iterable[int]) -> Iterable[int]:
-    """Return the seeds that ``STEERSMAN_SIMULATION_SEED`` names, else ``seeds``. Raises ValueError for a bad value."""
+    """Return the seeds of ``STEERSMAN_SIMULATION_SEED``, or else ``seeds``. Raises ValueError for a bad value."""
     text = os.environ.get(SEED_VARIABLE)
     if text is None:
         return seeds
@@ -185,18 +184,18 @@ async def _play(
         finally:
             simulation.plan.heal()
             await simulation.stop()
-    except Exception as raised:  # noqa: BLE001 — any error is a failure of the seed, also of a component
+    except Exception as raised:  # noqa: BLE001 — any error fails the seed, even of a component
         error = raised
     return error, simulation.plan.injected
 
 
 def run_in_new_loop(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine in an event loop of asyncio's own."""
+    """Run a coroutine in a new event loop of asyncio; return its result."""
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
         try:
             return runner.run(work)
         finally:
-            gc.collect()  # a cluster is full of cycles, and the collector would wait for many of them
+            gc.collect()  # a cluster has many reference cycles, which the collector frees late
 
 
 def repeat_command(seed: int, default_test: str = "") -> str:

@@ -1,7 +1,7 @@
-"""Reads from a watch cache that lags behind, as a replica of an API server may have one.
+"""Reads from a lagging watch cache, as in a replica of an API server.
 
 Upstream: ``Cacher.Get``, ``Cacher.GetList`` and ``waitUntilFreshAndBlock``. A read without ``resourceVersion`` is
-consistent. With one it is served from the cache as soon as that has the version; ``0`` is any state.
+consistent. With one it is served from the cache once the cache has reached it; ``0`` accepts any state.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     Message = MutableMapping[str, Any]
     Send = Callable[[Message], Awaitable[None]]
 
-#: Commits whose times are kept.
+#: Maximum number of recorded commits.
 _REVISIONS_MAX: Final = 10_000
-#: Pieces of one watch that are under way; then its sender waits, as for a slow connection.
+#: Maximum number of delayed chunks of one watch; above it the sender waits, as for a slow connection.
 _PIECES_MAX: Final = 1_000
 #: Status codes of a GET that depend on the state of its object.
 _STATE_CODES: Final = (200, 404)
 
 
 class LaggingRead(NamedTuple):
-    """How a lagging watch cache serves a read."""
+    """Decision how a lagging watch cache serves a read."""
 
     #: Revision of the state then; 0: unknown, the current one.
     revision: int
     #: Time until the cache has the requested version.
     wait_seconds: float = 0.0
-    #: Version that it does not have soon enough; 0: it is served.
+    #: Requested version that the cache does not reach in time; 0 if the read is served.
     missing: int = 0
 
 
@@ -64,12 +64,12 @@ class RevisionTimes:
         return max((revision for time, revision in self._commits if time <= limit), default=0)
 
     def seconds_until(self, revision: int, lag_seconds: float) -> float:
-        """Return the time until a cache that lags behind has a revision; infinite for one that is not committed."""
+        """Return the time until a lagging cache has a revision; infinite if it is not committed."""
         times = [time for time, committed in self._commits if committed >= revision]
         return max(0.0, min(times, default=float("inf")) + lag_seconds - self._clock.monotonic())
 
     def read(self, query: bytes, lag_seconds: float) -> LaggingRead | None:
-        """Return how a GET or LIST is served; None if it is consistent, at an exact version, or invalid."""
+        """Return the decision for a GET or LIST; None if it is consistent, at an exact version, or invalid."""
         params = dict(parse_qsl(query.decode("latin-1")))
         version = params.get("resourceVersion", "")
         is_exact = params.get("resourceVersionMatch") == EXACT or (
@@ -87,7 +87,7 @@ class RevisionTimes:
 
 
 def exact_query(query: bytes, revision: int) -> bytes:
-    """Return the query of a list for the state at a revision. From ``0`` on a limit has no effect."""
+    """Return the query of a list for the state at a revision. With resource version ``0`` a limit has no effect."""
     dropped = ("resourceVersion", "resourceVersionMatch")
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     is_any = ("resourceVersion", "0") in pairs
@@ -96,7 +96,7 @@ def exact_query(query: bytes, revision: int) -> bytes:
 
 
 async def earlier_response(registry: Registry, request: Request, response: Response, revision: int) -> Response:
-    """Return the response to a GET with the object as it was at a revision."""
+    """Return the response to a GET with the object at a revision."""
     info = request.info
     served = registry.get(info.group, info.version, info.resource)
     if response.code not in _STATE_CODES or served is None or info.subresource not in ("", "status"):
@@ -112,10 +112,10 @@ async def earlier_response(registry: Registry, request: Request, response: Respo
 
 
 class LateWatch:
-    """Connection of a watch whose pieces arrive late, in order."""
+    """Connection of a watch that delays chunks, in order."""
 
     def __init__(self, send: Send, *, clock: Clock, lag: Callable[[], float]) -> None:
-        """``lag`` returns the seconds by which a piece that is sent now is late."""
+        """``lag`` returns the delay of a chunk in seconds."""
         self._send: Final = send
         self._clock: Final = clock
         self._lag: Final = lag
@@ -123,7 +123,7 @@ class LateWatch:
         self._relay: asyncio.Task[None] | None = None
 
     async def send(self, message: Message) -> None:
-        """Send a piece now or later. Raises what ``send`` raised for an earlier one."""
+        """Send a chunk, possibly delayed. Raises the error of ``send`` for an earlier chunk."""
         lag = self._lag() if message["type"] == "http.response.body" and message.get("body") else 0.0
         if self._relay is None and not lag:
             await self._send(message)
@@ -143,7 +143,7 @@ class LateWatch:
             await self._send(message)
 
     async def close(self) -> None:
-        """Drop the pieces that are under way: the connection is closed."""
+        """Drop the delayed chunks: the connection is closed."""
         if self._relay is not None:
             self._relay.cancel()
             await asyncio.wait([self._relay])

@@ -1,4 +1,4 @@
-"""Store of an embedded cluster that outlives the API servers on it, and records who wrote each revision."""
+"""View of the store of an embedded cluster, which records the writer of each revision. The store remains open across API servers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class StoreView:
-    """One API server's view of a store. ``close`` ends its watches and its use, and leaves the store open."""
+    """One API server's view of a store. ``close`` ends its watches and leaves the store open."""
 
     def __init__(self, inner: Store, *, on_commit: Callable[[int, int], None] | None = None) -> None:
         """``on_commit`` is called in the task of the writer with the revision and the number of writes."""
@@ -109,7 +109,7 @@ class StoreView:
         return await self._inner.size_bytes()
 
     async def close(self) -> None:
-        """End the watches and the use of the store. Idempotent."""
+        """End the watches; further calls raise. Idempotent."""
         if self._closed:
             return
         self._closed = True

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.request import RequestInfo
 
-#: Requests that are kept; older ones are dropped.
+#: Maximum number of recorded requests; the oldest are dropped.
 REQUESTS_MAX: Final = 16_384
-#: Fields by which requests are found.
+#: Fields of patterns.
 PATTERN_FIELDS: Final = ("user", "user_agent", "verb", "resource", "namespace", "name", "code")
-#: Verbs of requests for resources, and those of other paths that are no verbs of resources.
+#: Verbs of resource requests, and additional verbs of non-resource requests.
 _VERBS: Final = (
     "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection",
     "head", "options", "post", "put",
@@ -26,7 +26,7 @@ _WILDCARDS: Final = frozenset("*?[")
 
 
 class PatternError(ValueError):
-    """A pattern names an unknown field, or can match no request."""
+    """A pattern has an unknown field, or a value that no request has."""
 
 
 class RequestRecord(msgspec.Struct, kw_only=True):
@@ -52,9 +52,9 @@ class RequestRecord(msgspec.Struct, kw_only=True):
     revisions: list[int] = msgspec.field(default_factory=list)
     #: Controller, key and cause of the reconcile that sent it; empty for requests of other processes.
     reconcile: str = ""
-    #: Fault that was applied to it.
+    #: Applied fault.
     fault: str = ""
-    #: Changed fields, of writes that were committed; set when the trace is read.
+    #: Changed fields of committed writes; set when the trace is read.
     diff: list[str] = msgspec.field(default_factory=list)
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ def resource_text(info: RequestInfo) -> str:
 def is_resource_match(pattern: str, resource: str, subresource: str) -> bool:
     """Report whether a request is for ``pods``, ``deployments`` (of any group), ``deployments.apps`` or ``pods/status``.
 
-    Without a subresource in the pattern all of them match.
+    Without a subresource the pattern matches all subresources.
     """
     resource_pattern, _, subresource_pattern = pattern.partition("/")
     if subresource_pattern and not fnmatchcase(subresource, subresource_pattern):
@@ -121,7 +121,7 @@ class RequestTrace:
     ) -> list[RequestRecord]:
         """Return the requests that match all given patterns (``fnmatch``), oldest first.
 
-        A user agent also matches by its beginning. Raises ``PatternError`` for what no request can match.
+        A user agent also matches by its prefix. Raises ``PatternError`` for values that no request can have.
         """
         check_patterns(verb=verb, resource=resource)
         if not isinstance(code, int | None):
@@ -140,5 +140,5 @@ class RequestTrace:
 
 
 def is_agent_match(pattern: str, user_agent: str) -> bool:
-    """Report whether a user agent begins with, or matches, a pattern. An empty pattern matches all."""
+    """Report whether a user agent has a pattern as prefix or matches it. An empty pattern matches all."""
     return not pattern or user_agent.startswith(pattern) or fnmatchcase(user_agent, pattern)

@@ -1,4 +1,4 @@
-"""Conditions of ``kubectl wait``, and the errors of waits with what is known of the objects."""
+"""Conditions of ``kubectl wait``, and errors of waits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 #: ``condition=Available``, ``condition=Ready=False``.
 _CONDITION: Final = re.compile(r"condition=(?P<type>[^=]+)(=(?P<status>.+))?")
-#: ``jsonpath={.status.phase}=Running``, or shorter ``.status.phase=Running``; without a value: the field is set.
+#: ``jsonpath={.status.phase}=Running``, or short ``.status.phase=Running``; without a value any value matches.
 _PATH: Final = re.compile(r"(jsonpath=)?'?\{?(?P<path>(\.[\w-]+|\[\d+\])+)\}?'?(=(?P<value>.*))?")
 _STEP: Final = re.compile(r"\.([\w-]+)|\[(\d+)\]")
 
@@ -20,15 +20,15 @@ class WaitError(AssertionError):
 
 
 class SettleError(AssertionError):
-    """The cluster did not settle in time; the message says what is still at work."""
+    """The cluster did not settle in time; the message lists the remaining work."""
 
 
 class BadCondition(ValueError):  # noqa: N818 — named by the condition
-    """The condition is none of ``kubectl wait``."""
+    """Unsupported condition."""
 
 
 def read_condition(text: str) -> Callable[[dict[str, Any] | None], bool]:
-    """Return a predicate of an object, None if it does not exist. Raises ``BadCondition``.
+    """Return a predicate of an object, which is None if absent. Raises ``BadCondition``.
 
     Conditions are ``create``, ``delete``, ``condition=TYPE[=STATUS]`` and ``[jsonpath=]{.PATH}[=VALUE]``.
     """
@@ -48,7 +48,7 @@ def read_condition(text: str) -> Callable[[dict[str, Any] | None], bool]:
 
 
 def _status_of(obj: dict[str, Any], condition_type: str) -> str:
-    """Return the status of a condition, in lower case; empty if it is older than the spec, as for ``kubectl wait``."""
+    """Return the status of a condition in lower case; empty if its ``observedGeneration`` is outdated, as ``kubectl wait``."""
     status = obj.get("status") or {}
     for condition in status.get("conditions") or ():
         if condition.get("type", "").lower() == condition_type:

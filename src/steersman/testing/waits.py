@@ -47,13 +47,13 @@ class Waits:
         self._observation = observation
         self._catalog = catalog
         self._real = RealClock()
-        #: True while clients from outside may work.
+        #: True while clients in other processes may be active.
         self.follows_outside = False
-        #: Latest activity of clients from outside after which they were quiet.
+        #: Latest activity of clients in other processes that was followed by a quiet time.
         self._quiet_since: float | None = None
 
     async def settle_instant(self) -> None:
-        """Wait until the work of an instant is done, also that of other processes. Raises ``SettleError`` if it does not end."""
+        """Wait until the work of an instant has settled, including other processes. Raises ``SettleError`` if it does not end."""
         since = self._observation.reconciles.total
         deadline = self._real.monotonic() + INSTANT_SECONDS
         while True:
@@ -68,7 +68,7 @@ class Waits:
             await self._real.sleep(_PAUSE_SECONDS)
 
     def _has_outside_work(self) -> bool:
-        """Report whether a request waits for another process, or a client from outside may still react to an event."""
+        """Report whether a request waits for another process, or a client in another process may still react to an event."""
         now, app = self._real.monotonic(), self._observation.app
         if any(not request.is_held and now - request.started < IN_FLIGHT_SECONDS for request in app.in_flight):
             return True
@@ -80,7 +80,7 @@ class Waits:
         return False
 
     async def settle(self, timeout_seconds: float, *, quiet_seconds: float) -> None:
-        """Wait until nothing is ready, in flight or queued, and clients from outside are quiet. Raises ``SettleError``."""
+        """Wait until nothing is ready, in flight or queued, and clients in other processes are quiet. Raises ``SettleError``."""
         since = self._observation.reconciles.total
         deadline = self._real.monotonic() + timeout_seconds
         while True:
@@ -154,7 +154,7 @@ class Waits:
         return result
 
     async def _until(self, check: Callable[[], Awaitable[bool]], timeout_seconds: float) -> bool:
-        """Return True once ``check`` does; virtual time passes meanwhile, from timer to timer."""
+        """Wait until ``check`` returns True while virtual time advances from timer to timer."""
         clock = self._clock
         deadline = clock.monotonic() + timeout_seconds
         while True:
@@ -171,7 +171,7 @@ class Waits:
                 await clock.sleep(_PAUSE_SECONDS)
 
     async def assert_quiet(self, seconds: float) -> None:
-        """Let time pass; raise AssertionError if anything but heartbeats was written meanwhile."""
+        """Advance time; raise AssertionError if anything but heartbeats was written meanwhile."""
         total = self._observation.history.total
         if isinstance(self._clock, VirtualClock):
             await self._clock.advance(seconds)

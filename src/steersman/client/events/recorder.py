@@ -122,7 +122,7 @@ class EventBroadcaster:
         self._sink.submit(write)
 
     def _schedule_maintenance(self) -> None:
-        """Set a timer for the end of the present period while there are series: without them nothing is written then."""
+        """Set a timer for the end of the current period if there are series."""
         if self._timer is not None or self._periods_since is None or not self._series.has_series:
             return
         period = self._periods + 1

@@ -48,7 +48,7 @@ class Contender:
         self._coordinated = coordinated
         self._on_new_leader = on_new_leader
         self._view = View()
-        #: Base of the next write; None: there is no lock, or it was never read.
+        #: Base of the next write; None without a lock, or before the first read.
         self._observed: ObservedRecord | None = None
         #: True if ``_observed`` came from the watch, which makes a read unnecessary.
         self._is_watched = False

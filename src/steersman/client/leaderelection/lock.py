@@ -38,10 +38,7 @@ class ObservedRecord:
 
 
 class Lock(Protocol):
-    """Interface of a lock. Raises ``ApiError`` and ``RequestFailed`` like the client. Upstream.
-
-    ``resourcelock.Interface``.
-    """
+    """Interface of a lock. Raises ``ApiError`` and ``RequestFailed`` like the client. Upstream: ``resourcelock.Interface``."""
 
     @property
     def identity(self) -> str:

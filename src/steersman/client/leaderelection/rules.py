@@ -88,7 +88,7 @@ class GiveUp:
     """Leadership has ended, or must end."""
 
     reason: str
-    #: Leadership must end, and the lease is is_renewal until work has ended.
+    #: Leadership must end, and the lease is renewed until work has ended.
     yields: bool = False
 
 
@@ -166,7 +166,7 @@ def _decide_as_leader(
 
 
 def released(record: LeaderElectionRecord, *, wall_time: datetime) -> LeaderElectionRecord:
-    """Return the record of a released lock, which others may acquire at once. The preferred holder is is_renewal."""
+    """Return the record of a released lock, which others may acquire at once. The preferred holder is preserved."""
     return replace(record, holder="", lease_duration_seconds=1, acquired_at=wall_time, renewed_at=wall_time)
 
 

@@ -69,7 +69,7 @@ class EnvtestOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def assets_directory(parent: Path, options: EnvtestOptions) -> Path:
-    """Return the folder for these options and this installation: others have folders of their own."""
+    """Return the folder for these options and this installation; other options or installations have separate folders."""
     name = "with-controllers" if options.with_controllers else "apiserver"
     identity = msgspec.json.encode([sys.executable, etcd.__file__, __version__, msgspec.to_builtins(options)])
     return parent / f"{name}-{hashlib.sha256(identity).hexdigest()[:10]}"

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from urllib.parse import urlsplit
 
-#: Version of etcd that Kubernetes 1.36 is released with.
+#: Version of etcd in Kubernetes 1.36.
 VERSION = "3.6.8"
 _REQUEST_BYTES_MAX = 8192
 _CONNECTIONS_MAX = 64
@@ -24,7 +24,7 @@ _STOP_SECONDS = 15.0
 
 
 class FlagError(ValueError):
-    """Flag that cannot be used; the text names it."""
+    """Invalid flag; the message names it."""
 
 
 def flag_values(arguments: list[str]) -> dict[str, str]:
@@ -61,7 +61,7 @@ def bind_in(directory: str) -> socket.socket:
 
 
 def start_fork_server(assets: str, directory: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """Start the fork server; it ends when the socket that is returned closes."""
+    """Start the fork server; it ends when the returned socket closes."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs, bind_in(directory) as listener:
         descriptors = [listener.fileno(), theirs.fileno()]
@@ -122,7 +122,7 @@ class HealthServer:
             if chunk:
                 connection.sendall(answer(received, self._directory))
         except OSError:
-            pass  # the client has gone
+            pass  # the client has closed the connection
         connection.close()
 
 

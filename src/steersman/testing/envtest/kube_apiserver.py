@@ -1,4 +1,4 @@
-"""Program in place of ``kube-apiserver``: has the fork server of its etcd run the API server, and lives as long.
+"""Program in place of ``kube-apiserver``: runs the API server in a process of its etcd's fork server, and ends with it.
 
 Run by its path without site packages, with kube-apiserver's flags. SIGTERM and SIGINT are passed on; the API server's
 exit code is this program's.
@@ -18,7 +18,7 @@ _SECONDS = 10.0
 
 
 class StartError(RuntimeError):
-    """The API server cannot be started; the text has the reason."""
+    """The API server cannot be started; the message has the reason."""
 
 
 def etcd_url(arguments: list[str]) -> str:
@@ -66,7 +66,7 @@ def connect(directory: str) -> socket.socket:
 
 
 def run(connection: socket.socket, arguments: list[str]) -> int:
-    """Have the API server run; return its exit code, as a shell reports it. Raises ``OSError``, ``StartError``.
+    """Run the API server; return its exit code, as a shell reports it. Raises ``OSError``, ``StartError``.
 
     Messages: ``steersman.testing.forkserver.messages``.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ForkServerError(RuntimeError):
-    """The fork server has ended, or there is no child; the text has the reason."""
+    """The fork server has ended, or the child was not started; the message has the reason."""
 
 
 class ForkedProcess:
@@ -30,18 +30,18 @@ class ForkedProcess:
         self._connection = connection
         self.pid = pid
         self._lock = threading.Lock()
-        #: Exit code; None while it runs. Negative: the signal that ended it.
+        #: Exit code; None while it runs; the negative signal number if a signal ended it.
         self.code: int | None = None
 
     def kill(self, number: int = signal.SIGTERM) -> None:
-        """Send a signal, without effect once the process has ended."""
+        """Send a signal; ignored after the end of the process."""
         with suppress(OSError):
             send(self._connection, Kill(number))
 
     def wait(self, timeout_seconds: float) -> int | None:
         """Return the exit code, once the process has ended and its directory is removed; None after the timeout.
 
-        Raises ``ForkServerError`` when the server has gone.
+        Raises ``ForkServerError`` if the server has ended.
         """
         with self._lock:
             deadline = time.monotonic() + timeout_seconds
@@ -64,7 +64,7 @@ class ForkedProcess:
             return self.code
 
     def end(self, timeout_seconds: float) -> int:
-        """Wait for the end, which has been requested already, and kill the process after the timeout. Idempotent."""
+        """Wait for the requested end; kill the process after the timeout. Idempotent."""
         try:
             code = self.wait(timeout_seconds)
             if code is None:
@@ -91,7 +91,7 @@ class ForkServerProcess:
 
     @classmethod
     def spawn(cls, *arguments: str) -> Self:
-        """Start ``python ARGUMENTS``, which imports its modules in the background. Raises ``OSError``."""
+        """Start ``python ARGUMENTS``, which imports its modules asynchronously. Raises ``OSError``."""
         ours, theirs = connection_pair()
         with theirs:
             process = subprocess.Popen(  # noqa: S603 — this package
@@ -110,7 +110,7 @@ class ForkServerProcess:
     def start(
         self, target: str, arguments: dict[str, Any], *, descriptors: Sequence[int] = (), directory: str = ""
     ) -> ForkedProcess:
-        """Return a new child. Raises ``ForkServerError``."""
+        """Start a child. Raises ``ForkServerError``."""
         ours, theirs = connection_pair()
         try:
             with theirs, self._lock:
@@ -129,7 +129,7 @@ class ForkServerProcess:
         return ForkedProcess(ours, reply.pid)
 
     def close(self, timeout_seconds: float = 15.0) -> None:
-        """End the server and all children. Idempotent."""
+        """Stop the server and all children. Idempotent."""
         self._main.close()
         try:
             self._process.wait(timeout_seconds)

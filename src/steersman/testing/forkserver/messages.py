@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-#: A packet, command line and options included.
+#: Maximum size of a packet, including command line and options.
 MESSAGE_BYTES_MAX: Final = 128 << 10
 DESCRIPTORS_MAX: Final = 8
 
@@ -18,7 +18,7 @@ DESCRIPTORS_MAX: Final = 8
 class Start(msgspec.Struct, tag=True, frozen=True):
     """Request for a child process, with its descriptors."""
 
-    #: One of the server's targets.
+    #: Name of a target of the server.
     target: str
     arguments: dict[str, Any] = {}
     #: Removed when the child has ended.
@@ -26,19 +26,19 @@ class Start(msgspec.Struct, tag=True, frozen=True):
 
 
 class Kill(msgspec.Struct, tag=True, frozen=True):
-    """Signal for the child; without effect once it has ended."""
+    """Signal for the child; ignored after its end."""
 
     signal: int
 
 
 class Started(msgspec.Struct, tag=True, frozen=True):
-    """The child runs."""
+    """The child was started."""
 
     pid: int
 
 
 class Refused(msgspec.Struct, tag=True, frozen=True):
-    """There is no child; the text has the reason."""
+    """The child was not started; the message has the reason."""
 
     reason: str
 
@@ -46,7 +46,7 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
 class Exited(msgspec.Struct, tag=True, frozen=True):
     """The child has ended and its directory is removed."""
 
-    #: Exit code; negative: the signal that ended it.
+    #: Exit code; the negative signal number if a signal ended it.
     code: int
 
 
@@ -57,11 +57,11 @@ _replies: Final[msgspec.json.Decoder[Reply]] = msgspec.json.Decoder(Started | Re
 
 
 class MessageError(ValueError):
-    """Packet that is no message."""
+    """Packet that cannot be decoded."""
 
 
 def connection_pair() -> tuple[socket.socket, socket.socket]:
-    """Return two connected sockets that keep the borders of messages."""
+    """Return two connected sockets that preserve message boundaries."""
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 

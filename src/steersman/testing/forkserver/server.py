@@ -1,4 +1,4 @@
-"""The fork server's loop: accepts connections, forks, reports ends. Single-threaded."""
+"""Loop of the fork server: accepts connections, forks, reports exit codes. Single-threaded."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 
     #: Runs in the child with the arguments and the descriptors of ``Start``; returns the exit code.
     Target = Callable[[dict[str, Any], Sequence[int]], int]
-    #: Runs with the same arguments in the server, before the fork. It must leave no thread.
+    #: Runs with the same arguments in the server, before the fork. No thread may remain.
     Preparation = Callable[[dict[str, Any], Sequence[int]], None]
 
 _log = logging.getLogger(__name__)
 
-#: Time that the children have to end when the server ends.
+#: Grace period of the children when the server ends.
 _GRACE_SECONDS: Final = 10.0
-#: Time that threads which were joined have to leave the process.
+#: Timeout for joined threads to leave the process.
 _THREADS_SECONDS: Final = 5.0
-#: Pause between two looks at children or threads.
+#: Polling interval for children and threads.
 _PAUSE_SECONDS: Final = 0.01
-#: Connections, and so children.
+#: Maximum number of connections, i.e. children.
 CONNECTIONS_MAX: Final = 256
 
 
@@ -60,7 +60,7 @@ class _Child(NamedTuple):
 
 
 class ForkServer:
-    """Forks children for the connections of a listener, and for those that arrive as descriptors on ``main``."""
+    """Server that forks children for the connections of a listener, and for those received as descriptors on ``main``."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class ForkServer:
 
     @property
     def has_requests(self) -> bool:
-        """Report whether a connection waits, for a caller that prepares the process step by step before ``run``."""
+        """Report whether a connection is pending, for a caller that prepares the process in steps before ``run``."""
         return bool(select.select([self._main, *([self._listener] if self._listener else [])], [], [], 0)[0])
 
     def run(self) -> None:
@@ -229,7 +229,7 @@ class ForkServer:
         self._is_ending = True
 
     def _end_children(self) -> None:
-        """End all children, by force after a while, and remove their directories."""
+        """Stop all children, with SIGKILL after the grace period, and remove their directories."""
         children = [child for _, child in self._connections.values() if child is not None]
         deadline = time.monotonic() + _GRACE_SECONDS
         for child in children:
@@ -247,7 +247,7 @@ class ForkServer:
 
 
 def _check_threads() -> None:
-    """Wait until threads that were joined have left the process. Raises ``RuntimeError`` if there are others."""
+    """Wait until joined threads have left the process. Raises ``RuntimeError`` for other threads."""
     deadline = time.monotonic() + _THREADS_SECONDS
     while (count := sum(1 for _ in Path("/proc/self/task").iterdir())) != 1:
         if threading.active_count() != 1 or time.monotonic() > deadline:
@@ -270,5 +270,5 @@ def _remove(directory: str) -> None:
 
 
 def _reply(connection: socket.socket, reply: Reply) -> None:
-    with suppress(OSError):  # the client has gone
+    with suppress(OSError):  # the client has closed the connection
         send(connection, reply)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def main(descriptor: int) -> None:
-    """Prepare, and serve until the other end of the connection closes."""
+    """Prepare the fork server and serve until the connection closes."""
     with tempfile.TemporaryDirectory(prefix="steersman-testing-") as directory:
         prepared = prepare(Path(directory))
         rehearse(prepared, Path(directory))
@@ -53,7 +53,7 @@ def main(descriptor: int) -> None:
 
 
 def rehearse(prepared: Prepared, directory: Path) -> None:
-    """Start and stop clusters, which imports what they need, and add their states to the snapshots."""
+    """Start and stop clusters, to import their modules, and add their states to the snapshots."""
 
     async def state_of(options: ClusterOptions) -> ClusterSnapshot:
         cluster = HostedCluster(options, prepared)
@@ -72,23 +72,22 @@ def rehearse(prepared: Prepared, directory: Path) -> None:
 
 
 class ClusterTarget:
-    """Target of the fork server: one cluster, until a signal.
-
-    Descriptors: log, listening socket for calls, and file of the snapshot if there is one.
+    """Target of the fork server: one cluster, until a signal. Descriptors: log, listening socket for calls, and file of the
+    snapshot, if any.
     """
 
     def __init__(self, prepared: Prepared, suspended_clusters: SuspendedClusters) -> None:
         self._prepared: Final = prepared
         self._suspended_clusters: Final = suspended_clusters
-        #: Cluster that the next child continues; None: the child starts one.
+        #: Cluster that the next child continues; None if the child starts one.
         self._suspended: SuspendedCluster | None = None
 
     def before_fork(self, arguments: dict[str, Any], descriptors: Sequence[int]) -> None:
-        """Start the cluster here, unless an equal one is suspended."""
+        """Start the cluster in the server, unless an equal one is suspended."""
         self._suspended = None
-        with suppress(Exception):  # the child does the same, and reports the error
+        with suppress(Exception):  # the child repeats the start and reports the error
             options, data = _options_of(arguments), _data_of(descriptors)
-            if options.store == "memory":  # a file would belong to one process
+            if options.store == "memory":  # a database file belongs to one process
                 key = msgspec.json.encode(options) + hashlib.sha256(data).digest()
                 self._suspended = self._suspended_clusters.get(key, options, _snapshot_of(data))
 
@@ -109,7 +108,7 @@ class ClusterTarget:
                 cluster = HostedCluster(_options_of(arguments), self._prepared, snapshot)
                 asyncio.run(_serve(cluster, _start(cluster, directory), calls))
         except (ClusterError, OptionError) as error:
-            sys.stderr.write(f"{error}\n")  # without a traceback: an option of the user is wrong
+            sys.stderr.write(f"{error}\n")  # no traceback: an option of the user is invalid
             return 1
         return 0
 
@@ -119,7 +118,7 @@ def _options_of(arguments: dict[str, Any]) -> ClusterOptions:
 
 
 def _data_of(descriptors: Sequence[int]) -> bytes:
-    """Return the encoded snapshot of a start; empty: there is none."""
+    """Return the encoded snapshot of a start; empty if absent."""
     if len(descriptors) < 3:
         return b""
     file = descriptors[2]

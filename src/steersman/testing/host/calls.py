@@ -1,4 +1,4 @@
-"""Calls of a test to its cluster."""
+"""Calls from a test to its cluster."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Calls:
         self._cluster: Final = cluster
 
     def methods(self) -> Mapping[str, Callable[..., Awaitable[Any]]]:
-        """Return what a ``CallServer`` answers."""
+        """Return the methods for a ``CallServer``, by name."""
         return {
             "describe": self.describe,
             "snapshot": self.snapshot,
@@ -56,19 +56,19 @@ class Calls:
         return self._cluster.embedded.client(_AGENT)
 
     async def describe(self) -> dict[str, Any]:
-        """Return how clients reach the cluster."""
+        """Return URL, files and credentials for clients."""
         return self._cluster.describe()
 
     async def snapshot(self) -> bytes:
-        """Return the present state."""
+        """Return the current state."""
         return self._cluster.snapshot().encode()
 
     async def rewind(self, data: bytes) -> None:
-        """Return to a state."""
+        """Restore a snapshot."""
         await self._cluster.rewind(ClusterSnapshot.decode(data))
 
     async def apply(self, documents: list[Tree], namespace: str = "") -> list[Tree]:
-        """Apply objects in order, server-side and by force; a definition is established before the next object."""
+        """Apply objects server-side in order, with ``force``; wait until a definition is established before the next object."""
         client, applied = self._client, []
         for document in documents:
             applied.append(
@@ -86,7 +86,7 @@ class Calls:
                     return
 
     async def create_namespace(self, name: str) -> None:
-        """Create a namespace; with controllers it has its ServiceAccount ``default`` when this returns."""
+        """Create a namespace; with controllers wait for its ServiceAccount ``default``."""
         client = self._client
         await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         if self._cluster.has_accounts:
@@ -96,7 +96,7 @@ class Calls:
                     return
 
     async def delete_namespace(self, name: str) -> None:
-        """Delete a namespace and, where no controller does, what is in it is left."""
+        """Delete a namespace; without a namespace controller its content remains."""
         await self._client.delete(_NAMESPACES, name)
 
     async def events(self, limit: int = 20) -> list[Tree]:
@@ -114,7 +114,7 @@ class Calls:
         return self._cluster.embedded.clock.now().isoformat()
 
     async def advance(self, seconds: float) -> None:
-        """Let virtual time pass."""
+        """Advance virtual time by a duration."""
         await self._cluster.embedded.clock.advance(seconds)
 
     async def advance_to(self, time: str) -> None:

@@ -1,6 +1,6 @@
 """Calls to a cluster in another process: one connection and one call at a time, a JSON document and bytes each way.
 
-A frame is two lengths of four bytes, a JSON document, and bytes that JSON cannot hold well, e.g. a snapshot. A call ends
+A frame is two lengths of four bytes, a JSON document, and binary data, e.g. a snapshot. A call ends
 early when its connection closes.
 """
 
@@ -25,7 +25,7 @@ _LENGTHS: Final = struct.Struct("!II")
 SOCKET_NAME: Final = "calls"
 DOCUMENT_BYTES_MAX: Final = 64 << 20
 BYTES_MAX: Final = 1 << 30
-#: Connections, and so calls at a time.
+#: Maximum number of connections, i.e. concurrent calls.
 CONNECTIONS_MAX: Final = 64
 
 
@@ -40,7 +40,7 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     """Result of a call, or its error."""
 
     result: Any = None
-    #: Name of the exception's class; empty: no error.
+    #: Class name of the exception; empty without an error.
     error: str = ""
     message: str = ""
 
@@ -49,11 +49,11 @@ _Document = TypeVar("_Document", Call, Answer)
 
 
 class ChannelError(RuntimeError):
-    """The connection ended, or its peer sent no frame."""
+    """The connection ended, or the peer sent an invalid frame."""
 
 
 def pack(document: Call | Answer, data: bytes = b"") -> bytes:
-    """Return a frame. Raises ``ChannelError`` for one that is too long."""
+    """Return a frame. Raises ``ChannelError`` if it is too long."""
     encoded = msgspec.json.encode(document, enc_hook=str)
     if len(encoded) > DOCUMENT_BYTES_MAX or len(data) > BYTES_MAX:
         raise ChannelError(f"a frame of {len(encoded)} and {len(data)} bytes is too long")
@@ -93,7 +93,7 @@ def _lengths(packed: bytes) -> tuple[int, int]:
 
 
 class CallServer:
-    """Answers calls on a listening socket. Results that are bytes are sent beside the document."""
+    """Server of calls on a listening socket. Results of type bytes are sent after the document."""
 
     def __init__(self, methods: Mapping[str, Callable[..., Awaitable[Any]]]) -> None:
         """Methods receive the arguments of the call by name, and ``data`` if the call has bytes."""
@@ -102,7 +102,7 @@ class CallServer:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def start(self, sock: socket.socket) -> None:
-        """Listen from now on."""
+        """Start listening."""
         self._server = await asyncio.start_unix_server(self.serve_connection, sock=sock)
 
     async def close(self) -> None:
@@ -114,14 +114,14 @@ class CallServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the calls of one connection until it ends or sends no call."""
+        """Serve the calls of one connection until it ends or sends an invalid frame."""
         try:
             if len(self._tasks) < CONNECTIONS_MAX:
                 await self._serve_calls(reader, writer)
         except ChannelError as error:
             _log.debug("a caller is disconnected: %s", error)
         except (asyncio.IncompleteReadError, ConnectionError):
-            pass  # the caller has gone
+            pass  # the caller has closed the connection
         finally:
             writer.close()
 
@@ -147,7 +147,7 @@ class CallServer:
                         await pending
 
     async def _answer(self, request: Call, data: bytes) -> bytes:
-        """Return the frame of the answer."""
+        """Call the method; return the frame of the answer."""
         method = self._methods.get(request.method)
         if method is None:
             return pack(Answer(error="AttributeError", message=f"clusters have no method {request.method!r}"))

@@ -51,7 +51,7 @@ class HostedCluster:
         self._first: ClusterSnapshot | None = None
         #: CPU time of this process until the cluster was ready.
         self.start_cpu_seconds = 0.0
-        #: Its own since ``bind``.
+        #: Directory of the cluster since ``bind``.
         self.port = APIServerOptions().secure_port
         #: Bearer token of a user in ``system:masters``, since ``bind``.
         self.token = ""
@@ -75,7 +75,7 @@ class HostedCluster:
 
     @property
     def _public_endpoint(self) -> PublicEndpoint | None:
-        """Endpoint to publish; None: there is no suitable address."""
+        """Endpoint to publish; None without a suitable address."""
         address = self._prepared.public_address
         return PublicEndpoint(address, self.port) if address else None
 
@@ -90,7 +90,7 @@ class HostedCluster:
         return self._directory / "kubeconfig"
 
     def bind(self, directory: Path) -> None:
-        """Take a port, and write files into ``directory``."""
+        """Bind a port, and write files into ``directory``."""
         self._directory = directory
         self._socket = listen(_HOST, 0)
         self.port = self._socket.getsockname()[1]
@@ -99,7 +99,7 @@ class HostedCluster:
         write_kubeconfig(self.kubeconfig, Access("steersman", self.url, self.ca, admin))
 
     async def start(self) -> None:
-        """Start it; a node is Ready then, if there is to be one."""
+        """Start the cluster; wait for a Ready node if it has nodes."""
         snapshot = self._first_snapshot()
         quiet_seconds = self._options.quiet_seconds
         clock: VirtualClock | SteadyClock = SteadyClock(quiet_seconds=quiet_seconds)
@@ -133,7 +133,7 @@ class HostedCluster:
         self.start_cpu_seconds = time.process_time()
 
     async def stop(self) -> None:
-        """Stop everything in an orderly way. A child process need not: its end stops everything."""
+        """Stop gracefully. Not needed in a child process, whose exit stops everything."""
         if self._serving is not None:
             await self._serving.stop(grace_seconds=0)
         await self.embedded.stop()
@@ -144,7 +144,7 @@ class HostedCluster:
         await self.embedded.stop()
 
     def _first_snapshot(self) -> ClusterSnapshot | None:
-        """Return the state to start from; None: there is none yet."""
+        """Return the initial state; None if absent."""
         snapshot = self._snapshot
         if snapshot is None:
             snapshot = self._prepared.snapshots.get(self._options.is_whole)
@@ -153,17 +153,17 @@ class HostedCluster:
         return None if snapshot is None else snapshot.with_port(self.port)
 
     async def _open_store(self, clock: VirtualClock | SteadyClock, snapshot: ClusterSnapshot | None) -> Store | None:
-        """Return the store, None for the one in memory."""
+        """Return the store; None for the default in memory."""
         if self._options.store == "memory":
             return None
-        from steersman.storage.sqlite.store import SqliteStore  # noqa: PLC0415 — few clusters use it
+        from steersman.storage.sqlite.store import SqliteStore  # noqa: PLC0415 — rarely used
         from steersman.storage.store import Put  # noqa: PLC0415
 
         store = await SqliteStore.open(
             self._directory / "state.db",
             clock=clock,
             squash_prefixes=HEARTBEAT_PREFIXES,
-            writer="thread",  # it starts sooner than a process, and ends with this one
+            writer="thread",  # a thread starts faster than a process, and ends with this one
         )
         if snapshot is not None:
             await store.txn([Put(row.key, row.value) for row in snapshot.dump.rows])
@@ -173,7 +173,7 @@ class HostedCluster:
         key = self._prepared.shared.account_key
         return APIServerOptions(
             ephemeral=True,
-            # In virtual time requests take no time, so there is nothing to be fair about.
+            # Requests take no virtual time, so fairness has no effect.
             enable_priority_and_fairness=self._options.clock == "real",
             secure_port=self.port,
             service_account_signing_key_file=key,
@@ -200,7 +200,7 @@ class HostedCluster:
         )
 
     def _configure(self, core: ServerCore) -> None:
-        """Set what an API server with a port has, as ``controlplane.apiserver`` does."""
+        """Configure the API server for a port, as ``controlplane.apiserver``."""
         prepared, pki = self._prepared, self._prepared.shared.pki
         core.resources.connections.kubelet_tls = prepared.kubelet_tls
         core.aggregator.identity = (pki.front_proxy_client.certificate, pki.front_proxy_client.key)
@@ -223,13 +223,14 @@ class HostedCluster:
         core = self.embedded.core
         core.address = self._authority
         core.static_tokens.add(self.token, _ADMIN)
-        # Timeouts of connections are real: their clients are. A Date header of virtual time would be a timer every second.
+        # Timeouts of connections use real time, as their clients do. A Date header in virtual time would need a timer every
+        # second.
         app = self.embedded.app
         self._serving = Serving(app, clock=RealClock(), on_connect=app.note_outside_activity)
         await self._serving.start(self._socket, self._prepared.serving_tls)
 
     async def crash(self) -> None:
-        """End the cluster as ``kill -9`` would. Its port refuses connections until ``restart``."""
+        """Stop the cluster as ``kill -9`` would. Its port refuses connections until ``restart``."""
         await self.embedded.crash()
         serving, self._serving = self._serving, None
         if serving is not None:
@@ -240,7 +241,7 @@ class HostedCluster:
         self._socket.bind((_HOST, self.port))
 
     async def restart(self) -> None:
-        """Crash, unless that happened already, and start again with the same objects and the same port."""
+        """Crash, unless crashed already, and start again with the same objects and port."""
         if self._serving is not None:
             await self.crash()
         await self.embedded.restart()
@@ -249,7 +250,7 @@ class HostedCluster:
         await self._serve()
 
     def snapshot(self) -> ClusterSnapshot:
-        """Return the present state. Raises ``ClusterError`` for a store that is not in memory."""
+        """Return the current state. Raises ``ClusterError`` for a store that is not in memory."""
         return ClusterSnapshot(self.embedded.snapshot(), self.embedded.clock.now())
 
     async def rewind(self, snapshot: ClusterSnapshot) -> None:
@@ -257,16 +258,16 @@ class HostedCluster:
         await self._rewind(snapshot.with_port(self.port))
 
     async def _rewind(self, snapshot: ClusterSnapshot) -> None:
-        """Replace the objects. In real time controllers start again in the background; virtual time must not pass meanwhile."""
+        """Replace the objects. In real time controllers restart in the background; in virtual time their restart is awaited, because time must not advance meanwhile."""
         await self.embedded.rewind(snapshot.dump, waits=self._options.clock == "virtual")
 
     async def reset(self) -> None:
-        """Return to the state of the start."""
+        """Restore the initial state."""
         assert self._first is not None
         await self._rewind(self._first)
 
     def describe(self) -> dict[str, Any]:
-        """Return how clients reach the cluster."""
+        """Return URL, files and credentials for clients."""
         return {
             "url": self.url,
             "kubeconfig": str(self.kubeconfig),

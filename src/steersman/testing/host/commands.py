@@ -1,4 +1,4 @@
-"""Programs that the fork server starts for a test: they end with the test's process, however that ends."""
+"""Programs that the fork server starts for a test, and that end with the test's process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: As shells exit when a program cannot be run.
+#: Exit codes of shells for programs that cannot be run.
 EXIT_CANNOT_RUN = 127
 
 
@@ -21,7 +21,7 @@ def run_command(arguments: dict[str, Any], descriptors: Sequence[int]) -> int:
     os.dup2(descriptors[0], 2)
     try:
         os.chdir(arguments["directory"])
-        os.execvpe(command[0], command, arguments["environment"])  # noqa: S606 — what the test asks for
+        os.execvpe(command[0], command, arguments["environment"])  # noqa: S606 — command of the test
     except OSError as error:
         sys.stderr.write(f"{command[0]}: {error.strerror}\n")
     return EXIT_CANNOT_RUN

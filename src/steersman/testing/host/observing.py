@@ -1,4 +1,4 @@
-"""Calls that wait for a cluster, disturb it and report what happened in it: the methods of the embedded cluster."""
+"""Calls for waits, faults and observations: methods of the embedded cluster."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ObservingCalls:
         return self._cluster.embedded
 
     def methods(self) -> Mapping[str, Callable[..., Awaitable[Any]]]:
-        """Return what a ``CallServer`` answers."""
+        """Return the methods for a ``CallServer``, by name."""
         return {
             "settle": self.settle,
             "wait_for": self.wait_for,
@@ -65,7 +65,7 @@ class ObservingCalls:
         }
 
     async def settle(self, **options: Any) -> None:
-        """Wait until nothing is left to do."""
+        """Wait until the cluster has settled."""
         await self._embedded.settle(**options)
 
     async def wait_for(self, **options: Any) -> dict[str, Any]:
@@ -75,11 +75,11 @@ class ObservingCalls:
     async def step(self, seen: int, within_seconds: float) -> tuple[int, float, bool]:
         """Wait for the next change, or let virtual time pass to the next timer.
 
-        Return the number of changes, the time of the cluster's clock, and False if nothing more will happen in time.
+        Return the number of changes, the time of the cluster's clock, and False if no change or timer is left in that time.
         """
         embedded, real, goes_on = self._embedded, RealClock(), True
         if isinstance(embedded.clock, VirtualClock):
-            with suppress(SettleError):  # clients outside work in real time; they must not miss theirs
+            with suppress(SettleError):  # clients in other processes run in real time; a step must leave them some
                 await embedded.settle(_SETTLE_SECONDS)
             goes_on = await embedded.clock.advance_to_next_timer(within_seconds=within_seconds)
         else:
@@ -90,11 +90,11 @@ class ObservingCalls:
         return embedded.observation.history.total, embedded.clock.monotonic(), goes_on
 
     async def assert_quiet(self, seconds: float) -> None:
-        """Let time pass without writes."""
+        """Check that nothing is written while time advances."""
         await self._embedded.assert_quiet(seconds)
 
     async def assert_no_hot_loop(self, **options: Any) -> None:
-        """Check the reconciles."""
+        """Check that no key is reconciled in a hot loop."""
         self._embedded.assert_no_hot_loop(**options)
 
     async def requests(self, limit: int = 0, **patterns: Any) -> list[dict[str, Any]]:
@@ -103,7 +103,7 @@ class ObservingCalls:
         return [_with_text(record) for record in records[-limit:]]
 
     async def wait_for_request(self, timeout: float, **patterns: Any) -> dict[str, Any]:  # noqa: ASYNC109 — real time
-        """Return the latest request that matches, once there is one. Raises ``WaitError``."""
+        """Wait for a request that matches; return the latest. Raises ``WaitError``."""
         real = RealClock()
         end = real.monotonic() + timeout
         while not (records := self._embedded.requests(**patterns)):
@@ -118,7 +118,7 @@ class ObservingCalls:
         return [_with_text(version) for version in self._embedded.history(**options)]
 
     async def rights_used(self, user: str) -> list[dict[str, Any]]:
-        """Return the rules that a user needs."""
+        """Return the minimal rules that a user needs."""
         return self._embedded.rights_used(user)
 
     # Faults
@@ -128,7 +128,7 @@ class ObservingCalls:
         return self._number(self._embedded.faults.add(**fields))
 
     async def partition(self, component: str) -> int:
-        """Cut a component off; return the number of the fault."""
+        """Disconnect a component; return the number of the fault."""
         return self._number(self._embedded.faults.partition(component))
 
     def _number(self, fault: Fault | Partition) -> int:
@@ -141,7 +141,7 @@ class ObservingCalls:
         return {"number": number, "text": str(fault), "hits": fault.hits, "is_active": fault.is_active}
 
     async def list_faults(self) -> list[dict[str, Any]]:
-        """Return all faults as ``describe_fault`` does, those that have ended as well."""
+        """Return all faults, including removed ones, as ``describe_fault``."""
         return [await self.describe_fault(number) for number in range(len(self._faults))]
 
     async def remove_fault(self, number: int) -> None:
@@ -184,7 +184,7 @@ class ObservingCalls:
         await self._embedded.nodes.recover(name)
 
     async def fail_pod(self, **options: Any) -> None:
-        """Let a pod fail."""
+        """Make a pod fail."""
         await self._embedded.pods.fail(**options)
 
     async def recover_pod(self, **options: Any) -> None:

@@ -15,7 +15,7 @@ _CHOICES: Final = {"clock": get_args(ClockKind), "store": get_args(StoreKind)}
 
 
 class ClusterOptionError(ValueError):
-    """Invalid option of a cluster; the text names it."""
+    """Invalid option of a cluster; the message names it."""
 
 
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -23,13 +23,13 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     #: Simulated nodes.
     nodes: int = 1
-    #: Names as for ``--controllers``; None: those on by default; empty: no controllers.
+    #: Names as for ``--controllers``; None for the defaults; empty for no controllers.
     controllers: list[str] | None = None
     scheduler: bool = True
     clock: ClockKind = "real"
     store: StoreKind = "memory"
     feature_gates: dict[str, bool] = {}
-    #: Decides names, UIDs, jitter and probabilities.
+    #: Seed of names, UIDs, jitter and probabilities.
     seed: int | None = None
     #: Real time without requests and events after which operators in other processes count as settled.
     quiet_seconds: float = QUIET_SECONDS
@@ -58,5 +58,5 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     @property
     def is_whole(self) -> bool:
-        """Report whether anything runs beside the API server."""
+        """Report whether components other than the API server run."""
         return bool(self.nodes or self.scheduler or self.controllers is None or self.controllers)

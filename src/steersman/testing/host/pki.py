@@ -1,4 +1,4 @@
-"""Certificates that all clusters of a fork server share: valid in real time and in virtual time.
+"""Certificates of all clusters of a fork server, valid in real and virtual time.
 
 Virtual time may begin before the real time and advance by years, so the certificates live longer than those of
 ``controlplane.pki``.

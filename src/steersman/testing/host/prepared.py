@@ -24,7 +24,7 @@ _DEFAULTS: Final = APIServerOptions()
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """Inherited by every child."""
+    """State that every child inherits."""
 
     shared: SharedPKI
     serving_tls: ssl.SSLContext
@@ -32,9 +32,9 @@ class Prepared(msgspec.Struct, frozen=True):
     #: Digests of the authorities of client certificates.
     client_authorities: frozenset[str]
     front_proxy_authorities: frozenset[str]
-    #: Address in the Endpoints ``kubernetes``; empty: none.
+    #: Address in the Endpoints ``kubernetes``; empty if absent.
     public_address: str
-    #: New clusters at ``EPOCH``, by ``ClusterOptions.is_whole``.
+    #: Snapshots of new clusters at ``EPOCH``, by ``ClusterOptions.is_whole``.
     snapshots: dict[bool, ClusterSnapshot] = {}
 
 

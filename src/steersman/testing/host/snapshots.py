@@ -1,4 +1,4 @@
-"""Snapshots of clusters as they travel between processes, and the change of their times."""
+"""Serialised snapshots of clusters, and changes of their times, UIDs and ports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TIME: Final = re.compile(rb'"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?Z"')
 
 
 class ClusterSnapshot(msgspec.Struct, frozen=True):
-    """Objects of a cluster, and its time when the snapshot was taken."""
+    """Objects of a cluster, and the time of the snapshot."""
 
     dump: StoreDump
     now: datetime
@@ -45,7 +45,7 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
         return msgspec.msgpack.decode(data, type=cls)
 
     def moved(self, by: timedelta) -> ClusterSnapshot:
-        """Return the snapshot with every timestamp in its objects moved.
+        """Return the snapshot with all timestamps in its objects moved.
 
         Only for objects that no user wrote: a text that looks like a timestamp is moved as well.
         """
@@ -61,7 +61,7 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
         return ClusterSnapshot(msgspec.structs.replace(self.dump, rows=rows), self.now + by)
 
     def with_other_uids(self) -> ClusterSnapshot:
-        """Return the snapshot with another UID for each object, also where others refer to it."""
+        """Return the snapshot with new UIDs, including references."""
         uids: dict[bytes, bytes] = {}
 
         def other(match: re.Match[bytes]) -> bytes:
@@ -76,7 +76,7 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
     def with_port(self, port: int) -> ClusterSnapshot:
         """Return the snapshot for an API server with that port, as the Service ``kubernetes`` and its endpoints name it.
 
-        The lease that the server of the snapshot held for its endpoint is gone.
+        The endpoint lease of the snapshot's server is removed.
         """
         rows = [
             msgspec.structs.replace(row, value=_PORT.sub(rb'"\1":%d' % port, row.value))

@@ -1,7 +1,7 @@
-"""Clusters that run up to a fork: each child process of the fork server continues one as a copy.
+"""Started clusters that child processes of the fork server continue as copies.
 
-A cluster that is started before the fork costs a child neither the start nor copies of most pages that a start writes to.
-The copies differ in ports, names and UIDs of new objects; what the start created is equal in all.
+With a cluster started before the fork, a child saves the start and copies of most pages that a start writes to. The copies
+differ in ports, names and UIDs of new objects; the objects created by the start are equal in all.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from steersman.testing.host.prepared import Prepared
     from steersman.testing.host.snapshots import ClusterSnapshot
 
-#: Age after which a cluster in real time is started again: a copy must not be older than a heartbeat of its node.
+#: Maximum age of a cluster in real time: a copy must not be older than a heartbeat of its node.
 REAL_TIME_SECONDS: Final = 5.0
 #: Timeout of the first rounds of control loops, in real time.
 FIRST_ROUNDS_SECONDS: Final = 1.0
-#: Clusters at a time.
+#: Maximum number of clusters.
 CLUSTERS_MAX: Final = 3
-#: Descriptors of output and error output.
+#: Descriptors of standard output and standard error.
 OUTPUTS: Final = (1, 2)
 _CLOCK: Final = RealClock()
 
@@ -46,11 +46,11 @@ class ForkableEventLoop(asyncio.SelectorEventLoop):
     _csock: socket.socket
 
     def __init__(self) -> None:
-        """Create the loop with a selector that is no descriptor, which processes would share."""
+        """Create the loop with a selector without a descriptor, which processes would share."""
         super().__init__(selectors.PollSelector())
 
     def end_threads(self) -> None:
-        """Wait for the end of all threads of the default executor; the next call that needs one has another executor."""
+        """Wait for the end of all threads of the default executor, and remove the executor."""
         executor, self._default_executor = self._default_executor, None
         if executor is not None:
             executor.shutdown(wait=True)
@@ -81,7 +81,7 @@ class SuspendedCluster:
         self._end_threads()
 
     async def _start(self) -> None:
-        """Start the cluster, with the first rounds of its loops, which each child would do otherwise."""
+        """Start the cluster and wait for the first rounds of its loops, which each child would repeat otherwise."""
         await self.cluster.start()
         with suppress(
             SettleError
@@ -90,7 +90,7 @@ class SuspendedCluster:
 
     @property
     def is_fresh(self) -> bool:
-        """Report whether a copy can pass for a cluster that starts now."""
+        """Report whether a copy is young enough to be a new cluster."""
         return self._is_timeless or _CLOCK.monotonic() - self._started < REAL_TIME_SECONDS
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
@@ -99,11 +99,11 @@ class SuspendedCluster:
         self._loop.run_until_complete(work)
 
     def close(self) -> None:
-        """End it where it was started."""
-        # No client uses it, so its warnings concern no test.
+        """Stop the cluster in the process that started it."""
+        # No client uses it, so its warnings are irrelevant for tests.
         _output_of(lambda: self._loop.run_until_complete(self.cluster.end()))
         self._close_loop()
-        gc.collect()  # it is full of cycles, and would be a part of each child
+        gc.collect()  # the loop has many reference cycles, which each child would inherit
 
     def _close_loop(self) -> None:
         self._loop.run_until_complete(_cancel_all_others())
@@ -124,7 +124,7 @@ class SuspendedClusters:
         self._clusters: Final[dict[bytes, SuspendedCluster]] = {}
 
     def get(self, key: bytes, options: ClusterOptions, snapshot: ClusterSnapshot | None) -> SuspendedCluster:
-        """Return the cluster of equal starts, which is started if there is no fresh one. Raises what a start raises."""
+        """Return the cluster for a key; start it unless a fresh one exists. Raises the errors of a start."""
         cluster = self._clusters.pop(key, None)
         if cluster is not None and not cluster.is_fresh:
             cluster.close()
@@ -137,7 +137,7 @@ class SuspendedClusters:
         return cluster
 
     def close(self) -> None:
-        """End all."""
+        """Stop all clusters."""
         while self._clusters:
             self._clusters.popitem()[1].close()
 
@@ -150,7 +150,7 @@ async def _cancel_all_others() -> None:
 
 
 def _output_of(work: Callable[[], object]) -> bytes:
-    """Call ``work``; return what the process writes to its output and error output meanwhile. Raises what ``work`` raises."""
+    """Call ``work``; return the output of the process meanwhile (standard output and error). Raises the errors of ``work``."""
     own = [os.dup(number) for number in OUTPUTS]
     with os.fdopen(os.memfd_create("output"), "rb") as file:
         for number in OUTPUTS:

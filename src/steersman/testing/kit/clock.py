@@ -10,12 +10,12 @@ from steersman.testing.clock import check_time, duration_seconds
 if TYPE_CHECKING:
     from steersman.testing.kit.connection import ClusterProcess
 
-#: Real time that a step of virtual time may take.
+#: Timeout of a step of virtual time, in real time.
 _ADVANCE_SECONDS: Final = 600.0
 
 
 class ClusterClock:
-    """Time that all components of a cluster read. Only virtual time can be moved."""
+    """Clock of all components of a cluster. Only virtual time can be moved."""
 
     def __init__(self, process: ClusterProcess) -> None:
         self._process: Final = process
@@ -27,8 +27,8 @@ class ClusterClock:
     def advance(self, seconds: float = 0.0, *, minutes: float = 0.0, hours: float = 0.0, days: float = 0.0) -> None:
         """Advance virtual time: timers fire in order, and the work of each settles before the next fires.
 
-        That includes the work of operators in other processes, which is done once they were quiet for the cluster's
-        option ``quiet_seconds``. Raises ``SettleError`` if they do not become quiet.
+        This includes the work of operators in other processes, which has settled after ``quiet_seconds`` (option of the
+        cluster) without requests. Raises ``SettleError`` if they do not become quiet.
         Raises ``ClockError`` for a negative duration, and for real time.
         """
         total = duration_seconds(seconds, minutes=minutes, hours=hours, days=days)
@@ -44,5 +44,5 @@ class ClusterClock:
         self._process.call("clock.run", {"speed": speed})
 
     def pause(self) -> None:
-        """Stop what ``run`` started. Idempotent."""
+        """Stop the clock after ``run``. Idempotent."""
         self._process.call("clock.pause")

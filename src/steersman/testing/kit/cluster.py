@@ -46,7 +46,7 @@ class Cluster:
     """
 
     def __init__(self, *, snapshot: Snapshot | None = None, **options: Any) -> None:
-        """Start a cluster, from a snapshot if one is given; ``options`` are the fields of ``ClusterOptions``.
+        """Start a cluster, optionally from a snapshot; ``options`` are the fields of ``ClusterOptions``.
 
         Raises ``ClusterOptionError``, ``ClusterError``.
         """
@@ -64,7 +64,7 @@ class Cluster:
         #: CA certificate file of the server.
         self.ca: Final = Path(description["ca"])
         self.pid: Final[int] = description["pid"]
-        #: Time of the cluster.
+        #: Clock of the cluster.
         self.clock: Final = ClusterClock(self._process)
         #: Faults in the request path.
         self.faults: Final = ClusterFaults(self._process)
@@ -74,10 +74,10 @@ class Cluster:
         #: The methods of the cluster as coroutines, which do not block the event loop.
         self.aio: Final = AsyncMethods(self)
 
-    # Life
+    # Lifecycle
 
     def stop(self) -> None:
-        """End the cluster, its operators and its forks; its port and its files are free then. Idempotent."""
+        """Stop the cluster, its operators and its forks; release its port and remove its files. Idempotent."""
         for operator in self.operators:
             operator.stop()
         for fork in self._forks:
@@ -104,26 +104,26 @@ class Cluster:
         return self._process.is_running
 
     def crash(self) -> None:
-        """End all components as ``kill -9`` would; the port refuses connections until ``restart``."""
+        """Stop all components as ``kill -9`` would; the port refuses connections until ``restart``."""
         self._process.call("crash")
 
     def restart(self) -> None:
-        """Crash, unless that happened already, and start again: the same objects, the same URL."""
+        """Crash, unless crashed already, and start again with the same objects and URL."""
         self._process.call("restart")
 
     # State
 
     def snapshot(self) -> Snapshot:
-        """Return the present state. Raises ``ClusterError`` for ``store="sqlite"``."""
+        """Return the current state. Raises ``ClusterError`` for ``store="sqlite"``."""
         return Snapshot(self._process.call("snapshot"))
 
     def settled_snapshot(self) -> Snapshot:
-        """Return the state once nothing is left to do. Raises ``SettleError``."""
+        """Return the state after the cluster has settled. Raises ``SettleError``."""
         self.settle()
         return self.snapshot()
 
     def fork(self, snapshot: Snapshot | None = None, **options: Any) -> Cluster:
-        """Return another cluster with the state of a snapshot, by default the present one, which stops with this one.
+        """Return another cluster with the state of a snapshot, by default the current state; it stops with this one.
 
         ``options`` replace those of this cluster. Raises ``ClusterError`` for a cluster that is stopped.
         """
@@ -140,7 +140,7 @@ class Cluster:
         self._process.call("rewind", data=snapshot.data)
 
     def reset(self) -> None:
-        """Return to the state in which the cluster started."""
+        """Restore the state in which the cluster started."""
         self._process.call("reset")
 
     # Objects
@@ -178,7 +178,7 @@ class Cluster:
         path = shutil.which("kubectl")
         if path is None:
             raise ClusterError("kubectl is not on $PATH")
-        done = subprocess.run(  # noqa: S603 — what the test asks for
+        done = subprocess.run(  # noqa: S603 — command of the test
             [path, *arguments],
             input=stdin,
             env=self.environment(),
@@ -206,10 +206,10 @@ class Cluster:
     # Waits. Timeouts are time of the cluster's clock, that of ``settle`` is real time.
 
     def settle(self, timeout: float = 60.0, *, quiet_seconds: float | None = None) -> None:
-        """Wait until caches, queues and requests have nothing left to do and no timer is due; time does not pass.
+        """Wait until caches, queues and requests are idle and no timer is due; time does not pass.
 
-        Clients from outside count as settled when they sent no request and received no event of a watch for
-        ``quiet_seconds``, by default the option of the cluster. Raises ``SettleError`` with what is still at work.
+        Clients in other processes count as settled after ``quiet_seconds`` (default: the option of the cluster) without a
+        request or a watch event. Raises ``SettleError``, which lists the remaining work.
         """
         arguments = {"timeout": timeout, "quiet_seconds": quiet_seconds}
         self._process.call("settle", arguments, timeout_seconds=timeout + CALL_SECONDS)
@@ -217,16 +217,17 @@ class Cluster:
     def wait_for(
         self, reference: str, condition: str, *, namespace: str = "default", timeout: float = 60.0
     ) -> dict[str, Any]:
-        """Return an object once it has a condition of ``kubectl wait``: ``wait_for("deployment/web", "condition=Available")``.
+        """Wait until an object has a condition of ``kubectl wait`` and return it: ``wait_for("deployment/web",
+        "condition=Available")``.
 
-        Virtual time passes meanwhile. Raises ``WaitError`` with the history of the object.
+        Virtual time advances meanwhile. Raises ``WaitError`` with the history of the object.
         """
         arguments = {"reference": reference, "condition": condition, "namespace": namespace, "timeout": timeout}
         awaited: dict[str, Any] = self._process.call("wait_for", arguments, timeout_seconds=timeout + CALL_SECONDS)
         return awaited
 
     def eventually(self, predicate: Callable[[], Any], *, timeout: float = 60.0) -> Any:
-        """Return the first true result of a function, which is called after changes; virtual time passes meanwhile.
+        """Return the first true result of a function, which is called after changes; virtual time advances meanwhile.
 
         An AssertionError of the function counts as false. Raises ``WaitError``.
         """
@@ -248,9 +249,9 @@ class Cluster:
         raise WaitError(f"{name} did not hold within {timeout:g} seconds; the last result is {result!r}") from last
 
     def wait_for_request(self, *, timeout: float = 30.0, **patterns: Any) -> dict[str, Any]:
-        """Return the latest request that matches patterns (see ``requests``), once there is one.
+        """Wait for a request that matches patterns (see ``requests``) and return it.
 
-        No virtual time passes and ``timeout`` is real time: an operator in another process needs it to start. Raises
+        ``timeout`` is real time, in which an operator in another process starts; virtual time does not advance. Raises
         ``WaitError``.
         """
         arguments = {"timeout": timeout, **patterns}
@@ -275,16 +276,16 @@ class Cluster:
         return versions
 
     def rights_used(self, user: str) -> list[dict[str, Any]]:
-        """Return the fewest rules of a ClusterRole that allow what a user did so far."""
+        """Return the minimal rules of a ClusterRole that allow all requests of a user so far."""
         rules: list[dict[str, Any]] = self._process.call("rights_used", {"user": user})
         return rules
 
     def assert_quiet(self, seconds: float) -> None:
-        """Let time pass. Raises AssertionError with the writes meanwhile, except heartbeats."""
+        """Advance time. Raises AssertionError listing the writes meanwhile, except heartbeats."""
         self._process.call("assert_quiet", {"seconds": seconds}, timeout_seconds=seconds + CALL_SECONDS)
 
     def assert_no_hot_loop(self, **options: Any) -> None:
-        """Raise AssertionError if a key was reconciled ``count`` times within ``seconds``."""
+        """Raise AssertionError if a key was reconciled at least ``count`` times within ``seconds``."""
         self._process.call("assert_no_hot_loop", options)
 
     # Operators
@@ -292,7 +293,7 @@ class Cluster:
     def run(self, operator: ModuleType | Path | str, *arguments: str, **options: Any) -> Operator:
         """Run an operator of kopf until ``stop``: a module, the path of a file, or the name of a module.
 
-        ``arguments`` are further ones of ``kopf run``; without a namespace among them it watches all. ``options`` are
+        ``arguments`` are further arguments of ``kopf run``; without a namespace among them it watches all. ``options`` are
         those of ``run_command``. Raises ``ClusterError`` for a file that does not exist.
         """
         check_file(operator, options.get("directory"))
@@ -310,7 +311,7 @@ class Cluster:
         return operator
 
     def check_end(self) -> None:
-        """Check at the end of a test that nothing went wrong unnoticed.
+        """Check for unreported failures at the end of a test.
 
         Raises ``OperatorError`` if an operator ended by itself with an exit code other than 0, ``LeftoverFaults`` if a
         fault was not hit, and ``ClusterError`` if the cluster has crashed, unless a call has raised that before.
@@ -322,7 +323,7 @@ class Cluster:
 
     @property
     def logs(self) -> str:
-        """Log of the cluster so far, also after its end."""
+        """Log of the cluster so far; also available after its end."""
         return self._process.log
 
 

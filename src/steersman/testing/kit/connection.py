@@ -1,4 +1,4 @@
-"""Process of one cluster: its start, calls to it, and its end."""
+"""Process of one cluster: start, calls and stop."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
     from steersman.testing.host.options import ClusterOptions
 
-#: Longer than the start of a fork server and a cluster on a busy machine.
+#: Timeout of a start; longer than the start of a fork server and a cluster on a busy machine.
 START_SECONDS: Final = 150.0
-#: Real time of a call without a timeout of its own.
+#: Default timeout of a call, in real time.
 CALL_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 10.0
-#: Idle connections that are kept.
+#: Maximum number of idle connections.
 _IDLE_MAX: Final = 4
 _LOG_BYTES: Final = 4096
-#: It is answered once the cluster has started.
+#: First call; answered once the cluster has started.
 _FIRST_CALL: Final = "describe"
 
 
 class ClusterProcess:
-    """A cluster in a child process. Calls may come from any thread."""
+    """Client of a cluster in a child process. Thread-safe."""
 
     def __init__(self, options: ClusterOptions, snapshot: bytes | None) -> None:
         """Start the cluster. Raises ``ClusterError``."""
@@ -47,7 +47,7 @@ class ClusterProcess:
         self._idle: Final[list[socket.socket]] = []
         self._lock: Final = threading.Lock()
         self._process: ForkedProcess | None = None
-        #: True once a call has raised that the process has ended by itself.
+        #: True once a call has reported that the process ended by itself.
         self.has_reported_end = False
         self._path: Final = f"{self.directory}/{SOCKET_NAME}"
         try:
@@ -79,12 +79,12 @@ class ClusterProcess:
 
     @property
     def log(self) -> str:
-        """Log so far, also after the end."""
+        """Log so far; also available after the end."""
         return self._log.text
 
     @property
     def is_running(self) -> bool:
-        """Report whether the process was started and not stopped, which says nothing of a crash."""
+        """Report whether the process was started and not stopped; a crash is not detected."""
         return self._process is not None
 
     def call(
@@ -108,7 +108,7 @@ class ClusterProcess:
         except (ChannelError, OSError) as error:
             raise self._ended(method) from error
         finally:
-            self._give_back(connection, is_reusable=is_reusable)
+            self._release_connection(connection, is_reusable=is_reusable)
         if answer.error:
             raise error_of(answer.error, answer.message)
         return returned or answer.result
@@ -125,7 +125,7 @@ class ClusterProcess:
             raise
         return connection
 
-    def _give_back(self, connection: socket.socket, *, is_reusable: bool) -> None:
+    def _release_connection(self, connection: socket.socket, *, is_reusable: bool) -> None:
         with self._lock:
             if is_reusable and len(self._idle) < _IDLE_MAX and self._process is not None:
                 self._idle.append(connection)
@@ -149,7 +149,7 @@ class ClusterProcess:
         return f"its log ends with:\n{self.log[-_LOG_BYTES:]}" if self.log else "its log is empty"
 
     def stop(self) -> None:
-        """End the process; its files are removed. Idempotent."""
+        """Stop the process and remove its files. Idempotent."""
         with self._lock:
             process, self._process = self._process, None
             idle: Iterable[socket.socket] = self._idle[:]

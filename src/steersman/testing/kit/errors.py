@@ -1,4 +1,4 @@
-"""Errors of the process of a cluster, raised in the test's as the class of the same name."""
+"""Errors of a cluster's process, raised in the test's process as the class of the same name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from steersman.testing.errors import ClockError, ClusterError
 
-#: Modules of the errors that are raised as themselves.
+#: Modules of the error classes that are preserved.
 _MODULES: Final = {
     "WaitError": "waiting",
     "SettleError": "waiting",

@@ -1,4 +1,4 @@
-"""Faults of a cluster in another process: requests that fail, cut watches, partitions, nodes and pods that fail."""
+"""Faults of a cluster in another process: failing requests, broken watches, partitions, failing nodes and pods."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class ClusterFault:
-    """A fault that was added."""
+    """Fault of a cluster."""
 
     def __init__(self, process: ClusterProcess, number: int) -> None:
         self._process: Final = process
@@ -17,7 +17,7 @@ class ClusterFault:
 
     @property
     def hits(self) -> int:
-        """Number of requests that it was applied to."""
+        """Number of requests that the fault was applied to."""
         hits: int = self._process.call("faults.describe", {"number": self._number})["hits"]
         return hits
 
@@ -31,7 +31,7 @@ class ClusterFault:
 
 
 class ClusterFaults:
-    """Faults in the request path, as ``cluster.faults``. Those that were not hit as often as they should fail the test."""
+    """Faults in the request path (``cluster.faults``). Faults with fewer hits than expected fail the test."""
 
     def __init__(self, process: ClusterProcess) -> None:
         self._process: Final = process
@@ -39,8 +39,9 @@ class ClusterFaults:
     def add(self, **fields: Any) -> ClusterFault:
         """Add a fault: ``verb``, ``resource``, ``name``, ``namespace``, ``user_agent``, ``respond``, ``after``, ``times``, …
 
-        ``respond`` is a status code, ``"timeout"``, ``"reset"``, ``"lose-answer"``, whose request takes effect, or
-        ``"duplicate"``, whose request takes effect twice. Raises ``FaultError`` for an unknown field or a bad value.
+        ``respond`` is a status code, ``"timeout"``, ``"reset"``, ``"lose-answer"`` (the request takes effect without a
+        response) or ``"duplicate"`` (the request takes effect twice). Raises ``FaultError`` for an unknown field or a bad
+        value.
         """
         return ClusterFault(self._process, self._process.call("faults.add", fields))
 
@@ -49,11 +50,11 @@ class ClusterFaults:
         return self.add(delay_seconds=seconds, **fields)
 
     def stale_reads(self, seconds: float, **fields: Any) -> ClusterFault:
-        """Answer matching lists from the state of ``seconds`` ago, as an API server does whose cache lags behind."""
+        """Serve matching lists from the state of ``seconds`` ago, like an API server whose watch cache lags."""
         return self.add(stale_seconds=seconds, **{"verb": "list", **fields})
 
     def partition(self, component: str) -> ClusterFault:
-        """Cut a component, or clients by user agent, off the API server until ``heal``; open watches break."""
+        """Disconnect a component, or clients by user agent, from the API server until ``heal``; open watches break."""
         return ClusterFault(self._process, self._process.call("faults.partition", {"component": component}))
 
     def cut_watches(self, **patterns: Any) -> int:
@@ -62,27 +63,27 @@ class ClusterFaults:
         return count
 
     def expire_watches(self, **patterns: Any) -> int:
-        """End open watches with 410, as if the server no longer kept the events; return their number."""
+        """End open watches with 410, as if their events were compacted; return their number."""
         count: int = self._process.call("faults.expire_watches", patterns)
         return count
 
     def clear(self) -> None:
-        """Remove all faults; they are not checked."""
+        """Remove all faults without checking their hits."""
         self._process.call("faults.clear")
 
     def check_leftover(self) -> None:
-        """Raise ``LeftoverFaults`` if a fault was hit less often than it should be."""
+        """Raise ``LeftoverFaults`` if a fault has fewer hits than expected."""
         self._process.call("faults.check_leftover")
 
 
 class ClusterNodes:
-    """Simulated nodes that a test stops and starts."""
+    """Failures of simulated nodes."""
 
     def __init__(self, process: ClusterProcess) -> None:
         self._process: Final = process
 
     def fail(self, name: str) -> None:
-        """Stop a node: no heartbeats, no changes of its pods' statuses."""
+        """Stop a node: no heartbeats, no status updates of its pods."""
         self._process.call("nodes.fail", {"name": name})
 
     def recover(self, name: str) -> None:
@@ -91,13 +92,13 @@ class ClusterNodes:
 
 
 class ClusterPods:
-    """Pods on simulated nodes that a test lets fail."""
+    """Failures of pods on simulated nodes."""
 
     def __init__(self, process: ClusterProcess) -> None:
         self._process: Final = process
 
     def fail(self, name: str, failure: str = "crash", **options: Any) -> None:
-        """Let containers fail until ``recover``: ``crash``, ``oom``, ``hang``, ``not-ready`` or ``evict``.
+        """Make containers fail until ``recover``: ``crash``, ``oom``, ``hang``, ``not-ready`` or ``evict``.
 
         Options: ``namespace``, ``container``, ``after_seconds``.
         """

@@ -17,9 +17,8 @@ Manifests = Path | str | dict[str, Any] | list[dict[str, Any]]
 
 
 def read_manifests(manifests: Manifests) -> list[dict[str, Any]]:
-    """Return the objects of a manifest, of a file, or of a folder's files by name; Lists are unpacked.
-
-    Text without a colon is a path. Raises ``ClusterError``.
+    """Return the objects of a manifest, a file, or the files of a folder by name; Lists are flattened. Text without a colon is
+    a path. Raises ``ClusterError``.
     """
     if isinstance(manifests, dict | list):
         return _objects(manifests if isinstance(manifests, list) else [manifests], "the manifest")

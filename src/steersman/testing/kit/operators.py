@@ -1,4 +1,4 @@
-"""Operators under test: programs that run beside a cluster, with its kubeconfig, and end with it."""
+"""Operators under test: programs that run with the kubeconfig of a cluster and end with it."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
     from steersman.testing.forkserver.client import ForkedProcess
 
-#: Time that an operator has to end after SIGTERM.
+#: Time between SIGTERM and SIGKILL.
 STOP_SECONDS: Final = 10.0
 _KOPF: Final = ("-m", "kopf", "run", "--standalone")
 
 
 class OperatorError(ClusterError):
-    """The operator ended by itself; the text has its output."""
+    """The operator ended by itself; the message has its output."""
 
 
 class Operator:
-    """Running program; the process and those that it starts end at ``stop``, or with the cluster or the test's process."""
+    """Running program; its process group ends at ``stop``, or with the cluster or the test's process."""
 
     def __init__(
         self, command: Sequence[str], *, environment: Mapping[str, str], directory: Path | None = None
@@ -71,7 +71,7 @@ class Operator:
 
     @property
     def exit_code(self) -> int | None:
-        """Exit code; None while it runs. Negative: the signal that ended it."""
+        """Exit code; None while it runs; the negative signal number if a signal ended it."""
         if self._process.code is None:
             self.wait(0)
         return self._process.code
@@ -89,7 +89,7 @@ class Operator:
             raise OperatorError(f"{self.name}: ended with exit code {code} before it was stopped\n{self.output}")
 
     def stop(self) -> int:
-        """Send SIGTERM to the process group, SIGKILL after a while; return the exit code. Idempotent."""
+        """Send SIGTERM to the process group, and SIGKILL after the grace period; return the exit code. Idempotent."""
         if self.exit_code is None:
             self._is_stopped = True
             self._kill(signal.SIGTERM)
@@ -101,7 +101,7 @@ class Operator:
         return self._process.end(STOP_SECONDS)
 
     def _kill(self, number: int) -> None:
-        with suppress(ProcessLookupError, PermissionError):  # it has ended just now
+        with suppress(ProcessLookupError, PermissionError):  # the process group has ended meanwhile
             os.killpg(self.pid, number)
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Output of a process: an unnamed file that outlives the process, and closes with its last user."""
+"""Output of a process in an unnamed file, which remains readable after the process has ended."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ class Output:
 
     @property
     def text(self) -> str:
-        """Everything written so far."""
+        """Text written so far."""
         size = os.fstat(self.descriptor).st_size
         return os.pread(self.descriptor, size, 0).decode(errors="replace")

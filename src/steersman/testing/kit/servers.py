@@ -11,12 +11,12 @@ from steersman.testing.forkserver.client import ForkServerProcess
 
 _MODULE: Final = "steersman.testing.host"
 _lock: Final = threading.Lock()
-#: By process id: a process that was forked from this one has none yet.
+#: Fork server by process ID: a process forked from this one starts its own.
 _servers: Final[dict[int, ForkServerProcess]] = {}
 
 
 def fork_server() -> ForkServerProcess:
-    """Return the fork server, spawned if needed. Raises ``OSError``."""
+    """Return the fork server; spawn it on first use. Raises ``OSError``."""
     with _lock:
         server = _servers.get(os.getpid())
         if server is None:
@@ -26,7 +26,7 @@ def fork_server() -> ForkServerProcess:
 
 
 def close_fork_server() -> None:
-    """End the fork server and all clusters. Idempotent; the next cluster spawns another."""
+    """Stop the fork server and all clusters. Idempotent; the next cluster spawns a new fork server."""
     with _lock:
         server = _servers.pop(os.getpid(), None)
     if server is not None:

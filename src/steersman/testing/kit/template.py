@@ -1,4 +1,4 @@
-"""Template: the state that the clusters of all tests of a session start from."""
+"""Template: the common initial state of the clusters of a session."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from steersman.testing.kit.cluster import Cluster, Snapshot
 
 
 class ClusterTemplate:
-    """Cluster that is set up once. Each test's cluster is a fork of the state in which the first test finds it.
-
-    Its process starts when a method of ``Cluster`` is first called; it ends with the snapshot.
+    """Cluster that is set up once. Each test's cluster is a fork of the state at the first test. The process starts with the
+    first call of a method of ``Cluster`` and ends after the snapshot.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -23,14 +22,14 @@ class ClusterTemplate:
         self._lock: Final = threading.Lock()
 
     def configure(self, **options: Any) -> None:
-        """Set options of the template and of the tests' clusters. Raises ``ClusterError`` when it is started."""
+        """Set options of the template and of the tests' clusters. Raises ``ClusterError`` if it is started."""
         if self._cluster is not None:
             raise ClusterError("cluster_template: it is started already, configure it first")
         self._options = {**self._options, **options}
 
     @property
     def cluster(self) -> Cluster:
-        """The template's cluster, started if needed. Raises ``ClusterError`` once the first test has forked it."""
+        """Return the template's cluster, started if needed. Raises ``ClusterError`` once the first test has forked it."""
         with self._lock:
             if self._snapshot is not None:
                 raise ClusterError("cluster_template: tests have forked it already, later changes would be lost")
