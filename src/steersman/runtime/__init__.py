@@ -1,10 +1,10 @@
 """Toolkit for controllers: informers feed a queue, workers reconcile, a manager runs many of them.
 
 Promises: a key is reconciled by one worker at a time; a reconcile that raises is logged, counted and retried with
-backoff; nothing is created twice because a cache was behind (``expectations``); only an existing owner adopts
+backoff; a stale cache causes no duplicate creations (``expectations``); only an existing owner adopts
 (``references``); reconciles have ended before connections and leases are released.
 
-The common names are exported here; plans, which are pure, import the modules that they need (``owners``,
+The common names are exported here; plans, which are pure, import single modules (``owners``,
 ``conditions``, ``finalizers``, ``structs``, ``claims``).
 
 Upstream: ``sigs.k8s.io/controller-runtime`` and ``pkg/controller``.
@@ -54,7 +54,7 @@ _MODULES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import on demand: a pure plan that imports a module of this package must load neither event loop nor metrics."""
+    """Import on demand: a pure plan that imports a module of this package must not load asyncio or the metrics."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return load_attribute(f"{__name__}.{_MODULES[name]}", name, f"{__name__}.{name}", "toolkit")

@@ -20,7 +20,7 @@ _DELEGATED_BUCKETS: Final = (0.25, 0.5, 0.7, 1.0, 1.5, 3.0, 5.0, 10.0)
 
 
 class UnsuffixedCounter(Collector):
-    """Counter whose name does not end with ``_total``, which ``prometheus_client``'s would append; exposed as untyped."""
+    """Counter without the suffix ``_total``, which ``prometheus_client`` would append; exposed as untyped."""
 
     def __init__(self, name: str, text: str, label: str, *, registry: CollectorRegistry) -> None:
         self._name = name
@@ -30,7 +30,7 @@ class UnsuffixedCounter(Collector):
         registry.register(self)
 
     def inc(self, value: str) -> None:
-        """Count one event with that value of the label."""
+        """Count one event with a value of the label."""
         self._counts[value] += 1
 
     def collect(self) -> Iterable[Metric]:

@@ -27,7 +27,7 @@ class Claim(Enum):
 
 
 def decide_claim(obj: Any, controller: Any, *, matches: bool) -> Claim:
-    """Return what to do with ``obj``: keep, adopt, release or ignore it.
+    """Return the action for ``obj``: keep, adopt, release or ignore.
 
     ``matches``: the controller's selector, and its other conditions, hold for ``obj``. A controller that is being
     deleted adopts and releases nothing; the garbage collector deletes its dependents.

@@ -39,8 +39,8 @@ class ControllerContext:
 
         ``resync_seconds``: period after which informers deliver every object again; no resync by default.
 
-        ``informers``: those of another context, to share them; ``transform``, ``resync_seconds`` and ``reflector`` are
-        ignored then.
+        ``informers``: factory of another context, to share; ``transform``, ``resync_seconds`` and ``reflector`` are then
+        ignored.
         """
         self.client: Final = client
         #: The client's clock, so that waits and timestamps agree.

@@ -42,7 +42,7 @@ class Controller(ABC):
 
     #: Name in logs, metrics and tasks, source of events and field manager of writes.
     name: ClassVar[str]
-    #: Name of its queue in metrics (``workqueue_*``), where upstream has another; empty for the controller's name.
+    #: Name of its queue in metrics (``workqueue_*``) if upstream has another; empty for the controller's name.
     queue_name: ClassVar[str] = ""
     #: A reconcile that takes longer is cancelled and counts as failed; None: no bound.
     reconcile_timeout_seconds: ClassVar[float | None] = None
@@ -61,7 +61,7 @@ class Controller(ABC):
         self.own_writes: Final = OwnWrites(self.log)
         #: Informers to sync before the first reconcile.
         self._informers: list[Informer[Any]] = []
-        #: One for each queue.
+        #: Workers of each queue.
         self._workers: list[Workers[Any]] = []
         #: Name and factory of the periodic tasks.
         self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = []
@@ -174,9 +174,9 @@ class Controller(ABC):
         name: str = "",
         wait_until_needed: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
-        """Call ``work`` now and again ``seconds`` after each call has ended, plus a jitter of up to that fraction.
+        """Call ``work`` now, and again ``seconds`` after the end of each call, plus a jitter of up to ``jitter * seconds``.
 
-        ``wait_until_needed`` is awaited before each call, e.g. until there is an object to look at. Failures are logged.
+        ``wait_until_needed`` is awaited before each call, e.g. until an object exists. Failures are logged.
         """
         name = name or getattr(work, "__name__", "periodic")
         work = logged_periodic(self.log, work, controller=self.name, name=name, clock=self.clock)
@@ -191,7 +191,7 @@ class Controller(ABC):
 
         self._background.append((name, again_and_again))
 
-    # Life
+    # Lifecycle
 
     @property
     def is_ready(self) -> bool:

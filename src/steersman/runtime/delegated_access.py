@@ -1,8 +1,8 @@
-"""Delegated authentication and authorization: a cluster reviews the tokens and the access of a component's clients.
+"""Delegated authentication and authorization of a component's clients, by TokenReview and SubjectAccessReview.
 
-``DelegatedAccess`` guards an ``HttpServer``: it identifies the user of each request by client certificate or bearer token
-(``TokenReview``), and asks whether the user may get the path (``SubjectAccessReview``). Results are cached for some
-seconds. Requests without credentials are anonymous; a cluster that cannot be asked denies.
+``DelegatedAccess`` guards an ``HttpServer``: it authenticates each request by client certificate or bearer token
+(``TokenReview``), and authorizes ``get`` of the path (``SubjectAccessReview``). Results are cached for some
+seconds. Requests without credentials are anonymous; access is denied if the cluster is unreachable.
 
 Upstream: ``DelegatingAuthenticatorConfig`` and ``DelegatingAuthorizerConfig`` of ``k8s.io/apiserver``.
 """
@@ -76,7 +76,7 @@ class _Cached(NamedTuple):
 
 
 class DelegatedAccess:
-    """Guard of an ``HttpServer``: returns None for a request that is allowed, else the answer (401, 403 or 500)."""
+    """Guard of an ``HttpServer``: returns None for an allowed request, otherwise the response (401, 403 or 500)."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class DelegatedAccess:
     # Authentication
 
     async def _authenticate(self, request: Request) -> User | None:
-        """Return the user, ``system:anonymous`` without credentials, None for credentials that are not valid."""
+        """Return the user, ``system:anonymous`` without credentials, None for invalid credentials."""
         if request.client_certificate is not None:
             user = _certificate_user(request.client_certificate)
             if user is not None:
@@ -163,7 +163,7 @@ class DelegatedAccess:
     # Authorization
 
     async def _authorize(self, user: User, request: Request) -> tuple[bool, str]:
-        """Return whether the request is allowed, and the reviewer's reason."""
+        """Return the decision and the reason of the reviewer."""
         if self._is_always_allowed(request.path) or _MASTERS in user.groups:
             return True, ""
         if self._access_reviewer is None:
@@ -223,7 +223,7 @@ class PathMatcher:
         self._paths = frozenset(path for path in stripped if not path.endswith("*"))
 
     def __call__(self, path: str) -> bool:
-        """Return whether the path is one of them."""
+        """Report whether the path matches."""
         path = path.removeprefix("/")
         return path in self._paths or path.startswith(self._prefixes)
 
@@ -243,7 +243,7 @@ def _certificate_user(certificate: Mapping[str, Any]) -> User | None:
 
 
 def _token_user(review: TokenReview) -> User | None:
-    """Return the user of a reviewed token; None for a token that is not valid."""
+    """Return the user of a reviewed token; None for an invalid token."""
     status = review.status
     if status is None or not status.authenticated or status.user is None:
         return None

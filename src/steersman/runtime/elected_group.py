@@ -33,21 +33,21 @@ class ElectedGroup:
 
     @property
     def is_ready(self) -> bool:
-        """True while waiting for the lock, and when all runnables are ready."""
+        """True while contending for the lock, or if all runnables are ready."""
         return not self._is_working or all(runnable.is_ready for runnable in self._runnables)
 
     def check(self) -> None:
-        """Raise ``Unhealthy`` if the Lease has been lost unnoticed. A health check."""
+        """Health check: raise ``Unhealthy`` if the elector has not noticed the loss of its Lease."""
         reason = self._elector.unhealthy_reason()
         if reason is not None:
             raise Unhealthy(reason)
 
     def stop(self) -> None:
-        """End the runnables and release the lock."""
+        """Stop the runnables and release the lock."""
         self._stop.set()
 
     async def run(self) -> None:
-        """Run until ``stop``. Raise LeadershipLost when another process holds the lock, and what a runnable raises."""
+        """Run until ``stop``. Raises LeadershipLost if another process holds the lock, and the error of a runnable."""
         term = asyncio.create_task(self._elector.run(self._work), name=f"{self.name}: term")
         stopping = asyncio.create_task(self._stop.wait(), name=f"{self.name}: stop")
         try:
@@ -77,7 +77,7 @@ class ElectedGroup:
 
 
 def add_elected_group(manager: Manager, elector: LeaderElector, *, check: str, title: str = "") -> ElectedGroup:
-    """Return a group that the manager runs, with a health check named ``check`` and the metric of its lock."""
+    """Add a group to the manager, with a health check named ``check`` and the metric of its lock; return the group."""
     group = manager.add(ElectedGroup(elector, title=title))
     for health in (manager.healthz, manager.livez):
         health.add(check, group.check)

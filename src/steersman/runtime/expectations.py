@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from steersman.asynckit.clock import Clock
 
-#: After this an expectation no longer holds a key back: an event was lost or a write had no effect after all.
+#: Expectations expire after this time: an event was lost or a write had no effect.
 TIMEOUT_SECONDS: Final = 5 * 60.0
 
 
@@ -47,11 +47,11 @@ class Expectations:
         self._expected[key] = _Expected(creations, set(deletions), self._clock.monotonic())
 
     def creation_observed(self, key: str) -> None:
-        """Lower the expected creations by one: an informer showed a new dependent, or its creation failed."""
+        """Lower the expected creations by one: an informer delivered a new dependent, or its creation failed."""
         self.lower(key, creations=1)
 
     def deletion_observed(self, key: str, dependent: Hashable) -> None:
-        """Remove an expected deletion: an informer showed ``dependent`` deleted or terminating, or its deletion failed."""
+        """Remove an expected deletion: an informer delivered ``dependent`` as deleted or terminating, or its deletion failed."""
         expected = self._expected.get(key)
         if expected is not None:
             expected.deletions.discard(dependent)
@@ -70,7 +70,7 @@ class Expectations:
             expected.deletions.update(deletions)
 
     def satisfied(self, key: str) -> bool:
-        """Report whether the cache has shown all that was noted, or it was noted too long ago, or nothing was noted."""
+        """Report whether the expectations of a key are fulfilled, expired or absent."""
         expected = self._expected.get(key)
         return expected is None or expected.fulfilled or self._expired(expected)
 
@@ -82,7 +82,7 @@ class Expectations:
         return max(0, expected.creations), frozenset(expected.deletions)
 
     def seconds_to_expiry(self, key: str) -> float:
-        """Return the seconds until the expectations of ``key`` expire; 0 if there are none.
+        """Return the seconds until the expectations of ``key`` expire; 0 if absent.
 
         A reconcile that waits for expectations requeues itself after that time, since no further event may arrive.
         """

@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 class Unhealthy(Exception):  # noqa: N818 — named by the condition
-    """Raised by a failing check; its text is logged, not served."""
+    """Raised by a failing check; the message is logged, not served."""
 
 
 class HealthcheckMetrics:
@@ -50,7 +50,7 @@ class Health:
     """Named checks behind one path; each returns or raises ``Unhealthy``."""
 
     def __init__(self, name: str, results: HealthcheckMetrics | None = None) -> None:
-        """``name`` of the path: ``healthz``. ``results``: where the results of checks are recorded."""
+        """``name`` of the path: ``healthz``. ``results``: metrics of the checks."""
         self.name: Final = name
         self._results = results
         self._checks: dict[str, Callable[[], None]] = {"ping": lambda: None}

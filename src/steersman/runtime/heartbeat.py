@@ -1,11 +1,11 @@
 """Lease controller: the Lease that a component renews as its heartbeat.
 
-Kubelets and API servers have one each; watchers take the component for dead when the Lease is older than its duration.
+Kubelets and API servers have one each; a component counts as dead when its Lease is older than its duration.
 Upstream: ``k8s.io/component-helpers/apimachinery/lease``. Promises, each with its test:
 
-- one write per interval, and no read before it as long as no other client writes the Lease;
-- attempts without end: no error of the server, the connection or a hook stops the renewals;
-- every request has a deadline, so that a server that accepts connections and never answers is noticed;
+- one write per interval, without a read before it unless another client writes the Lease;
+- unlimited attempts: no error of the server, the connection or a hook stops the renewals;
+- every request has a deadline, so that a server that accepts connections without responding is detected;
 - a refused connection fails an attempt at once.
 """
 
@@ -49,16 +49,16 @@ _RETRY: Final = RetryPolicy(retry_failed_connections=False)
 
 
 class HeartbeatMetrics(Protocol):
-    """Metrics of the heartbeats of a process; all calls are made on the loop and must not wait."""
+    """Metrics of the heartbeats of a process; called on the event loop, must not block."""
 
     def started(self, heartbeat: LeaseHeartbeat) -> None:
-        """Start to export the age of the heartbeat's Lease."""
+        """Start exporting the age of the heartbeat's Lease."""
 
     def stopped(self, heartbeat: LeaseHeartbeat) -> None:
-        """End the export of the age of the heartbeat's Lease."""
+        """Stop exporting the age of the heartbeat's Lease."""
 
     def renewed(self, *, namespace: str, duration_seconds: float) -> None:
-        """Count a create or update that was accepted."""
+        """Count an accepted create or update."""
 
     def failed(self, *, namespace: str, operation: str) -> None:
         """Count a failed ``get``, ``create``, ``update`` or ``process_lease``."""
@@ -83,16 +83,16 @@ class LeaseHeartbeat:
         clock: Clock | None = None,
         dice: Random | None = None,
     ) -> None:
-        """Raise ValueError for an interval that the duration does not exceed, TypeError for a hook of another signature.
+        """Raises ValueError unless the duration exceeds the interval, TypeError for a hook with a wrong signature.
 
         ``lease_name`` is ``holder_identity`` by default. ``request_deadline_seconds`` bounds each request and each hook;
         by default it is half of the renew interval.
 
-        Hooks are plain functions or coroutine functions; their errors are logged. ``on_repeated_failure()`` is called at
-        the second failed attempt to update in a row and at each one after it, conflicts excepted; the kubelet closes its
-        connections then. ``process_lease(lease)`` changes the Lease in place before each create and update, for labels
-        or an owner reference. If it raises, a missing Lease is not created until the next interval, while an existing
-        one is renewed nevertheless.
+        Hooks are plain functions or coroutine functions; their errors are logged. ``on_repeated_failure()`` is called at the
+        second consecutive failed update and each later one, except conflicts; the kubelet closes its connections there.
+        ``process_lease(lease)`` changes the Lease in place before each create and update, for labels
+        or an owner reference. If it raises, a missing Lease is not created until the next interval, while an existing one is
+        still renewed.
         """
         if not holder_identity:
             raise ValueError("holder_identity may not be empty")
@@ -120,16 +120,16 @@ class LeaseHeartbeat:
         self._clock = clock or (client.clock if client is not None else RealClock())
         self._dice = dice or Random()  # noqa: S311 — jitter
         self._renewed = self._clock.monotonic()
-        #: As last written; the next update is based on it.
+        #: Lease as last written; base of the next update.
         self._latest: Tree | None = None
 
     @property
     def age_seconds(self) -> float:
-        """Seconds since the last accepted renewal; before the first one, since the heartbeat was made."""
+        """Seconds since the last accepted renewal; before the first one, since the creation of the heartbeat."""
         return self._clock.monotonic() - self._renewed
 
     async def run(self) -> None:
-        """Renew now, and an interval after the end of each renewal, until cancelled. Returns at once without a client."""
+        """Renew now, and an interval after the end of each renewal, until cancelled. Returns immediately without a client."""
         if self._client is None:
             _log.info("lease heartbeat of %s has no client, will not claim or renew leases", self._identity)
             return
@@ -183,7 +183,7 @@ class LeaseHeartbeat:
                     newer, created = await self._ensure()
                     if newer is None:
                         return False
-                    if created:  # its renewTime is current
+                    if created:  # the renewTime is current
                         return True
                     base = newer
                 elif attempt > 0:
@@ -193,7 +193,7 @@ class LeaseHeartbeat:
         return False
 
     async def _ensure(self) -> tuple[Tree | None, bool]:
-        """Return the Lease and whether it was created here; retry with backoff until the server answers.
+        """Return the Lease and whether this call created it; retry with backoff until the server responds.
 
         None: the Lease does not exist, and ``process_lease`` failed for the new one.
         """
@@ -219,7 +219,7 @@ class LeaseHeartbeat:
             return None, False
         try:
             return await self._write("create", self._client.create, lease), True
-        except AlreadyExists:  # another process with this Lease was faster
+        except AlreadyExists:  # another process created the Lease
             return await self._get(), False
 
     async def _get(self) -> Tree:

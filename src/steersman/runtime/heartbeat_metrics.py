@@ -40,11 +40,11 @@ class PrometheusHeartbeatMetrics(Collector):
         registry.register(self)
 
     def started(self, heartbeat: LeaseHeartbeat) -> None:
-        """Start to export the age of the Lease."""
+        """Start exporting the age of the Lease."""
         self._running[heartbeat] = None
 
     def stopped(self, heartbeat: LeaseHeartbeat) -> None:
-        """Stop to export the age of the Lease."""
+        """Stop exporting the age of the Lease."""
         self._running.pop(heartbeat, None)
 
     def renewed(self, *, namespace: str, duration_seconds: float) -> None:

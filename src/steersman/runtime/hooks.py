@@ -1,4 +1,4 @@
-"""Hooks: callables of the user, plain functions and coroutine functions alike."""
+"""Hooks: callables of the user, plain functions or coroutine functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 def check_hook(name: str, hook: Callable[..., Any], *parameters: str) -> None:
     """Raise TypeError unless ``hook`` can be called with one positional argument for each of ``parameters``.
 
-    A callable whose signature Python does not know (some builtins) is accepted.
+    A callable without an inspectable signature (some builtins) is accepted.
     """
     expected = f"{name} must be a function or a coroutine function ({', '.join(parameters)})"
     if not callable(hook):

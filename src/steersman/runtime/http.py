@@ -1,4 +1,4 @@
-"""HTTP server for probes and scrapers: GET only, one request per connection, everything bounded; with or without TLS.
+"""HTTP server for probes and scrapers: GET only, one request per connection, bounded, with or without TLS.
 
 A guard authenticates and authorizes each request before its page is looked up; ``delegated_access`` has one.
 """
@@ -47,7 +47,7 @@ _REASONS: Final = {
 
 
 class ListenError(OSError):
-    """An address that cannot be listened on; the text is one line for users."""
+    """Listening on an address failed; the message is one line for users."""
 
     @classmethod
     def of(cls, address: str, error: OSError) -> Self:
@@ -70,11 +70,11 @@ class Request(NamedTuple):
     method: str
     path: str
     query: Mapping[str, str]
-    #: By lower-case name; of repeated headers the first.
+    #: Headers by lower-case name; the first of repeated ones.
     headers: Mapping[str, str]
     #: Verified client certificate, as ``SSLSocket.getpeercert`` returns it; None without one.
     client_certificate: Mapping[str, Any] | None = None
-    #: The client presented a certificate that does not verify.
+    #: True if the client presented a certificate that does not verify.
     is_certificate_invalid: bool = False
 
 
@@ -84,7 +84,7 @@ class _Route(NamedTuple):
 
 
 class HttpServer:
-    """HTTP server for pages by exact path, each of which receives the query parameters. Listens while entered."""
+    """HTTP server of pages by exact path. A page receives the query parameters. Listens while entered."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class HttpServer:
 
     @property
     def port(self) -> int:
-        """Return the port that is listened on."""
+        """Return the bound port."""
         if self._socket is None or self._socket_path:
             return self._port
         return int(self._socket.getsockname()[1])
@@ -155,7 +155,7 @@ class HttpServer:
             raise ListenError.of(address, error) from error
 
     def close(self) -> None:
-        """Close the socket of a server that was bound and never entered. Idempotent."""
+        """Close the socket of a bound server that was not entered. Idempotent."""
         if self._socket is not None and self._server is None:
             self._socket.close()
             self._socket = None
@@ -166,14 +166,14 @@ class HttpServer:
         return self
 
     async def replace_tls(self, tls: ssl.SSLContext) -> None:
-        """Use another context for new connections; open ones keep theirs."""
+        """Use another context for new connections; open connections are unaffected."""
         self._tls = tls
         if self._server is not None:
             former, self._server = self._server, await self._listen()
             former.close()
 
     async def _listen(self) -> asyncio.Server:
-        """Start to accept connections, on a duplicate of the socket: a server closes its own."""
+        """Start accepting connections on a duplicate of the socket, because the asyncio server closes its socket."""
         assert self._socket is not None
         sock = self._socket.dup()
         if self._socket_path:
@@ -211,7 +211,7 @@ class HttpServer:
             _log.debug("a probe's connection broke: %s", error)
         finally:
             self._tasks.discard(task)
-            writer.transport.abort()  # data that the client has not read by now is dropped
+            writer.transport.abort()  # unsent data is dropped
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with Timeout(_REQUEST_TIMEOUT_SECONDS, clock=self._clock):
@@ -291,7 +291,7 @@ def _bound_port(host: str, port: int, *, shares_port: bool) -> socket.socket:
 
 
 def _bound(path: str) -> socket.socket:
-    """Return a socket bound to ``path``; bound by hand, as uvloop takes no abstract names."""
+    """Return a socket bound to ``path``; bound explicitly, because uvloop does not support abstract names."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.bind(f"\0{path[1:]}" if path.startswith("@") else path)

@@ -58,8 +58,8 @@ def elector_for(
 ) -> LeaderElector:
     """Return the elector of a component, with its LeaseCandidate when the election is coordinated.
 
-    Events of ``component`` about the Lease report who leads. Raises ValueError for an unknown type of lock, periods that do not
-    fit each other, and an emulated version out of range.
+    Events of ``component`` about the Lease report the leader. Raises ValueError for an unknown type of lock, inconsistent
+    periods, and an emulated version out of range.
     """
     if options.leader_elect_resource_lock != "leases":
         raise ValueError(f"--leader-elect-resource-lock: unknown lock type {options.leader_elect_resource_lock!r}")
@@ -81,7 +81,7 @@ def elector_for(
 
 
 def timing_of(options: LeaderElectionOptions) -> Timing:
-    """Return the periods of an election. Raise ValueError for periods that do not fit each other."""
+    """Return the periods of an election. Raises ValueError if they are inconsistent."""
     return Timing(
         lease_duration_seconds=options.leader_elect_lease_duration_seconds,
         renew_deadline_seconds=options.leader_elect_renew_deadline_seconds,
@@ -90,7 +90,8 @@ def timing_of(options: LeaderElectionOptions) -> Timing:
 
 
 def emulation_version_of(values: Sequence[str]) -> str:
-    """Return the effective version, e.g. ``1.35.0``, of ``--emulated-version`` (``kube=1.35``); the last value counts.
+    """Return the effective version, e.g. ``1.35.0``, of ``--emulated-version`` (``kube=1.35``); the last value takes
+    precedence.
 
     Raises ValueError with upstream's text for a version that this component cannot emulate.
     """

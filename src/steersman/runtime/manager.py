@@ -43,10 +43,10 @@ class Runnable(Protocol):
 
     @property
     def is_ready(self) -> bool:
-        """Report whether it does its work."""
+        """Report whether it is working."""
 
     async def run(self) -> None:
-        """Run until ``stop`` or cancellation. An exception ends everything that the manager runs."""
+        """Run until ``stop`` or cancellation. An exception stops the manager."""
 
     def stop(self) -> None:
         """Finish work in progress, then return from ``run``."""
@@ -56,13 +56,13 @@ R = TypeVar("R", bound=Runnable)
 
 
 class LeadershipLost(Exception):  # noqa: N818 — named by the condition
-    """Another process leads. Restart the process: controllers run once."""
+    """Another process leads. Restart the process, because controllers run only once."""
 
 
 class Manager:
     """Add controllers, then ``run``. The parts end in the opposite order of their start.
 
-    With an elector the controllers run only while this process leads; their informers are started then, or at once with
+    With an elector the controllers run only while this process leads; their informers are started then, or immediately with
     ``warm_standby``. Served when ``health_port`` (0: any free one, see ``health_port``) or ``health_socket``, the path of a
     Unix socket, is given: ``/healthz``, ``/livez``, ``/readyz`` and ``/metrics``, without authentication; so by default on
     the loopback address only. ``add_server`` serves them by HTTPS with authentication as well.
@@ -102,7 +102,7 @@ class Manager:
         self._elector = elector if elector is None or isinstance(elector, LeaderElector) else elector(self.context)
         self._warm_standby = warm_standby
         self._grace = shutdown_grace_seconds
-        #: All that the runnables use; the manager's own first.
+        #: Contexts of the runnables, the manager's own first.
         self._contexts = [self.context]
         self._runnables: list[Runnable] = []
         #: Name and coroutine of tasks that do not depend on leadership.
@@ -111,7 +111,7 @@ class Manager:
         self._stop = asyncio.Event()
         self._working = False
         self._server: HttpServer | None = None
-        #: All servers of the pages, the one above included.
+        #: All servers of the pages, including the one above.
         self._servers: list[HttpServer] = []
         if health_socket:
             self._server = HttpServer(socket_path=health_socket, clock=self._clock)
@@ -134,12 +134,12 @@ class Manager:
     def add_background(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Add a task that runs whether or not this process leads, e.g. a ``LeaseCandidate`` or a heartbeat.
 
-        An exception that leaves it ends everything, and is raised by ``run``.
+        Its exception stops the manager and is raised by ``run``.
         """
         self._background.append((name, work))
 
     def add_server(self, server: HttpServer) -> None:
-        """Serve the pages by another server, too; it listens while the manager runs."""
+        """Serve the pages on another server as well; it listens while the manager runs."""
         self._servers.append(server)
         for health in (self.healthz, self.livez, self.readyz):
             server.add(f"/{health.name}", health.page)
@@ -155,7 +155,7 @@ class Manager:
 
     @property
     def is_ready(self) -> bool:
-        """Report whether all controllers work; a process that waits for its turn to lead is ready too, one that stops is not."""
+        """Report whether all controllers are ready. A process that contends for the lock is ready, a stopping one is not."""
         if self._stop.is_set():
             return False
         if self._elector is not None and not self._working:
@@ -163,7 +163,7 @@ class Manager:
         return self._working and all(runnable.is_ready for runnable in self._runnables)
 
     def stop(self) -> None:
-        """Let ``run`` come to its orderly end. Idempotent; may be called from a signal handler of the loop."""
+        """Stop ``run`` gracefully. Idempotent; may be called from a signal handler of the loop."""
         self._stop.set()
 
     def stop_on_signals(self) -> None:
@@ -173,9 +173,8 @@ class Manager:
             loop.add_signal_handler(number, self.stop)
 
     async def run(self) -> None:
-        """Run everything until ``stop``, cancellation, or the first error of a controller, which is raised.
-
-        Raises LeadershipLost when another process took the lead.
+        """Run until ``stop``, cancellation, or the first error of a controller, which is raised. Raises LeadershipLost if
+        another process became the leader.
         """
         async with AsyncExitStack() as stack:
             for server in self._servers:

@@ -27,10 +27,10 @@ _BUCKETS: Final = (
 
 
 class RuntimeMetrics:
-    """Metric families of one manager, in a registry of its own."""
+    """Metric families of one manager, in a separate registry."""
 
     def __init__(self, *, process: bool = True) -> None:
-        """``process``: include the metrics of the process; False where the process exposes them elsewhere."""
+        """``process``: include the metrics of the process; False if the process exposes them elsewhere."""
         self.registry: Final = CollectorRegistry()
         self.queues: Final = QueueMetricsFamilies(self.registry)
         #: For the clients of the process: ``connect(metrics=metrics.client)``.
@@ -84,7 +84,7 @@ class RuntimeMetrics:
 
 
 class UnexposedMetrics(RuntimeMetrics):
-    """Metrics of a manager without a page for them: those of queues, reconciles and requests are discarded."""
+    """Metrics of a manager without a metrics page: those of queues, reconciles and requests are discarded."""
 
     def __init__(self) -> None:
         super().__init__(process=False)

@@ -1,4 +1,4 @@
-"""Read-your-own-writes for reconciles: a cache must have seen the key's last write. Compare KEP-5647."""
+"""Read-your-own-writes for reconciles: the cache must have observed the last write of the key. Compare KEP-5647."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from steersman.client.informer import Informer
 
-#: Seconds that a reconcile waits for its caches to show its writes; then it proceeds and may repeat a write.
+#: Timeout of a reconcile for the observation of its writes; afterwards it proceeds and may repeat a write.
 SEEN_TIMEOUT_SECONDS: Final = 10.0
 
 
@@ -33,8 +33,8 @@ class OwnWrites:
     def note(self, key: str, informer: Informer[Any], written: Any) -> None:
         """Record that reconciling ``key`` wrote ``written``, a resource that ``informer`` watches.
 
-        The next reconcile of ``key`` starts when the informer's cache has seen the write. Of several writes only the
-        newest is kept: a cache that has seen it has seen the others, whatever the order of the calls.
+        The next reconcile of ``key`` starts when the informer's cache has observed the write. Only the newest of several writes
+        is stored: a cache that has observed it has observed the others.
         """
         write = (
             _Write(written, "") if isinstance(written, str) else _Write(resource_version_of(written), key_of(written))
@@ -46,7 +46,7 @@ class OwnWrites:
             writes[informer] = write
 
     async def await_seen(self, key: str) -> None:
-        """Wait until the caches show the writes recorded for ``key``; at most the timeout for each informer."""
+        """Wait until the caches have observed the writes recorded for ``key``, at most the timeout for each informer."""
         for informer, write in self._written.pop(key, {}).items():
             try:
                 await informer.wait_seen(write.version, key=write.key, timeout_seconds=SEEN_TIMEOUT_SECONDS)

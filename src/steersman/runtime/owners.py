@@ -71,7 +71,7 @@ def controller_of(obj: Any) -> Owner | None:
 
 
 def stored_controller_of(obj: Any) -> Any:
-    """Return the controller reference of ``obj`` as the object holds it, for ``structs.field``; None for an orphan."""
+    """Return the controller reference of ``obj`` in its stored type, for ``structs.field``; None for an orphan."""
     for reference in metadata_field(obj, "ownerReferences") or ():
         if field(reference, "controller"):
             return reference

@@ -26,7 +26,7 @@ async def run_every(
 ) -> None:
     """Call ``work`` immediately, then periodically until cancelled.
 
-    ``sliding``: the period begins when the call has ended, otherwise when it began. Each period is extended by up to
+    ``sliding``: the period begins at the end of the call, otherwise at its start. Each period is extended by up to
     ``jitter`` of it. An exception is logged and does not end the loop.
     """
     while True:

@@ -46,7 +46,7 @@ def add_pages(server: HttpServer) -> None:
     server.add(f"{_PREFIX}profile", _cpu_page, timeout_seconds=SECONDS_MAX + _REST_SECONDS)
 
 
-#: Beyond the time of a profile, for its text.
+#: Additional time for the text of a profile.
 _REST_SECONDS: Final = 10.0
 
 
@@ -71,21 +71,21 @@ def _thread_stacks() -> Iterator[str]:
 
 
 def objects_by_type() -> str:
-    """Return the most frequent types of the objects that the garbage collector tracks, with their numbers."""
+    """Return the most frequent types of objects tracked by the garbage collector, with their counts."""
     counts = Counter(f"{type(obj).__module__}.{type(obj).__qualname__}" for obj in gc.get_objects())
     lines = [f"{count:>10} {name}" for name, count in counts.most_common(_TYPES_MAX)]
     return "\n".join([f"{counts.total()} objects of {len(counts)} types", *lines, ""])
 
 
 class CpuProfile:
-    """Folded stacks of all threads but the sampling one, with the number of samples of each."""
+    """Folded stacks of all threads except the sampling one, with their numbers of samples."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._stopped = threading.Event()
 
     def run(self, seconds: float) -> None:
-        """Sample until the time has passed, or until ``stop``; call it in a separate thread."""
+        """Sample for a duration, or until ``stop``; must be called in a separate thread."""
         for _ in range(max(1, round(seconds / _INTERVAL_SECONDS))):
             if self._stopped.wait(_INTERVAL_SECONDS):
                 break
@@ -96,7 +96,7 @@ class CpuProfile:
         self._stopped.set()
 
     def sample(self) -> None:
-        """Count the present stack of each other thread."""
+        """Count the current stack of each other thread."""
         own = threading.get_ident()
         for ident, frame in sys._current_frames().items():
             if ident != own:

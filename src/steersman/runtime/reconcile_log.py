@@ -1,7 +1,7 @@
-"""Log of reconciles, enabled by ``-v 2``: one line for each key, with its cause and what was done.
+"""Log of reconciles, enabled by ``-v 2``: one line for each key, with its cause and actions.
 
 A controller makes these parts only if its logger is enabled for ``V2`` when it is constructed, or within ``recording``;
-without them its queue and workers run the same code as if this module did not exist.
+otherwise its queue and workers have no overhead.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Cause:
 
 
 class TracedWorkQueue(WorkQueue[K]):
-    """Work queue that remembers why each key was added."""
+    """Work queue that records the cause of each key."""
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class TracedWorkQueue(WorkQueue[K]):
         metrics: QueueMetrics | None = None,
     ) -> None:
         super().__init__(name, clock=clock, rate_limiter=rate_limiter, metrics=metrics)
-        #: Causes of keys that wait, or will wait when their worker is done.
+        #: Causes of queued keys, and of keys that will be queued when their worker is done.
         self._causes: dict[K, Cause] = {}
-        #: Causes of keys that are due later.
+        #: Causes of delayed keys.
         self._delayed_causes: dict[K, str] = {}
 
     def add(self, key: K, *, priority: int = 0) -> None:
@@ -84,7 +84,7 @@ class TracedWorkQueue(WorkQueue[K]):
         self._delayed_causes.clear()
 
     def take_cause(self, key: K) -> str:
-        """Return why ``key`` was added before it was taken, and forget it."""
+        """Remove and return the cause of ``key``, which a worker has taken."""
         cause = self._causes.pop(key, None)
         return _UNKNOWN if cause is None else str(cause)
 
@@ -111,7 +111,7 @@ class Attempt(NamedTuple):
 
 
 class ReconcileRecorder(Protocol):
-    """Receiver of every reconcile, for tools that observe controllers. Calls are made on the loop and must not wait."""
+    """Receiver of every reconcile, for tools that observe controllers. Called on the event loop, must not block."""
 
     def queue_made(self, queue: WorkQueue[Any]) -> None:
         """Record a new queue."""
@@ -138,7 +138,7 @@ def recording(recorder: ReconcileRecorder) -> Iterator[None]:
 
 
 class ReconcileLog:
-    """Logs each reconcile of one queue, and passes it to the recorder."""
+    """Log of the reconciles of one queue, which also passes them to the recorder."""
 
     def __init__(self, log: logging.Logger, queue: TracedWorkQueue[Any]) -> None:
         self._log = log
@@ -178,7 +178,7 @@ def make_queue(
     rate_limiter: RateLimiter[K] | None,
     metrics: QueueMetrics,
 ) -> WorkQueue[K]:
-    """Return a work queue, one that records causes if reconciles are logged or recorded."""
+    """Return a work queue; it records causes if reconciles are logged or recorded."""
     recorder = _RECORDER.get()
     queue_type: type[WorkQueue[K]] = TracedWorkQueue if log.isEnabledFor(V2) or recorder is not None else WorkQueue
     queue = queue_type(name, clock=clock, rate_limiter=rate_limiter, metrics=metrics)

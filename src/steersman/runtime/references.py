@@ -58,7 +58,7 @@ class ReferenceManager(Generic[T]):
     async def claim(self, objects: Iterable[T], matches: Callable[[T], bool]) -> list[T]:
         """Return the dependents of the controller, after adopting matching orphans and releasing those that do not match.
 
-        Tries all objects, then raises the first failure (CannotAdopt, ApiError); further failures are logged.
+        Processes all objects, then raises the first failure (CannotAdopt, ApiError); further failures are logged.
         Upstream: ``PodControllerRefManager.ClaimPods``.
         """
         claimed: list[T] = []

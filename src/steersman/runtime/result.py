@@ -19,7 +19,7 @@ class Result:
 
 
 class TerminalError(Exception):
-    """Raised by a reconcile that a retry cannot repair; it is logged and counted, and the key waits for a change."""
+    """Error of a reconcile that must not be retried; it is logged and counted, and the key waits for a change."""
 
 
 class Outcome(Enum):
@@ -29,7 +29,7 @@ class Outcome(Enum):
     REQUEUE = "requeue"
     REQUEUE_AFTER = "requeue_after"
     ERROR = "error"
-    #: Errors that are not tried again.
+    #: Errors that are not retried.
     TERMINAL = "terminal_error"
 
     @property

@@ -35,7 +35,7 @@ class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
     authentication_tolerate_lookup_failure: bool = False
     authentication_token_webhook_cache_ttl_seconds: float = 10.0
 
-    #: Kubeconfig for SubjectAccessReviews; empty: the pod's service account, or nothing is allowed but the paths below.
+    #: Kubeconfig for SubjectAccessReviews; empty: the pod's service account, or only the paths below are allowed.
     authorization_kubeconfig: str = ""
     #: A ``*`` at the end matches any suffix.
     authorization_always_allow_paths: tuple[str, ...] = ALWAYS_ALLOWED_PATHS

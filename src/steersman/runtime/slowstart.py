@@ -26,9 +26,8 @@ class Batches(NamedTuple):
 async def slow_start_batch(
     count: int, work: Callable[[int], Awaitable[object]], *, initial_batch_size: int = INITIAL_BATCH_SIZE
 ) -> Batches:
-    """Call ``work(0)`` … ``work(count - 1)`` in batches, each twice as large as the last, all of a batch at once.
-
-    After a batch in which anything failed no other is begun. A cancellation ends the running batch.
+    """Call ``work(0)`` … ``work(count - 1)`` in batches, each twice as large as the last, a batch concurrently. No batch
+    follows one with a failure. A cancellation ends the running batch.
     """
     successes, started, size = 0, 0, min(count, initial_batch_size)
     while size > 0:

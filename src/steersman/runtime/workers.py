@@ -39,9 +39,9 @@ class WorkPolicy:
 
 
 class Workers(Generic[K]):
-    """Processes keys of a queue until it is shut down. No failure of a reconcile ends a worker.
+    """Workers that process keys of a queue until it is shut down. No failure of a reconcile ends a worker.
 
-    A worker is started when all others are busy, until there are as many as the policy allows: most queues never need them.
+    A worker is started only when all others are busy, up to the number in the policy.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Workers(Generic[K]):
         log: logging.Logger,
         reconcile_log: ReconcileLog | None = None,
     ) -> None:
-        """``reconcile_log``: logs each reconcile; None when that is not enabled."""
+        """``reconcile_log``: log of reconciles; None if disabled."""
         self.queue = queue
         self._reconcile = reconcile
         self._policy = policy
@@ -64,10 +64,10 @@ class Workers(Generic[K]):
         self._log = log
         self._reconcile_log = reconcile_log
         self._stopping = False
-        #: Runs the workers, while ``run`` does.
+        #: Task group of the workers during ``run``.
         self._group: asyncio.TaskGroup
         self._started = 0
-        #: Workers without a key.
+        #: Number of idle workers.
         self._free = 0
 
     async def run(self) -> None:
@@ -85,7 +85,7 @@ class Workers(Generic[K]):
         self.queue.shut_down()
 
     def _ensure_free(self) -> None:
-        """Start a worker for the next key if all others are busy, and one more is allowed."""
+        """Start a worker for the next key if all others are busy and the policy allows another."""
         if not self._free and self._started < self._policy.workers:
             self._group.create_task(self._work(), name=f"{self.queue.name}: worker {self._started}")
             self._started += 1
