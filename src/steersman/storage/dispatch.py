@@ -37,7 +37,7 @@ class Watcher:
         self._sink = sink
         self._on_lost = on_lost
         self.prefix = prefix
-        #: Events up to this revision have been delivered, or were not requested.
+        #: Events up to this revision were delivered or not requested.
         self.seen_revision = after_revision
         self.closed = False
 
@@ -97,7 +97,7 @@ class Dispatcher:
             del self._by_prefix[watcher.prefix]
 
     def deliver(self, events: Sequence[Event], *, revision: int) -> None:
-        """Send ``events``, which lead to ``revision``, in one batch to each matching watcher."""
+        """Send ``events``, the last at ``revision``, in one batch to each matching watcher."""
         if not self._by_prefix:
             return
         events_by_watcher: dict[Watcher, list[Event]] = {}

@@ -13,7 +13,7 @@ _SURROGATES_FIRST, _SURROGATES_END = 0xD800, 0xE000
 
 
 def prefix_end(prefix: str) -> str:
-    """Return the first key after all keys with ``prefix``; empty when there is none.
+    """Return the first key after all keys with ``prefix``; empty if absent.
 
     The byte order of UTF-8 equals the order of code points, so Python's string comparison applies. Upstream:
     ``clientv3.GetPrefixRangeEnd``.
@@ -54,7 +54,7 @@ class SquashedPrefixes:
         return key.startswith(self.prefixes)
 
     def overwritten(self, key: str, revision: int) -> None:
-        """Record that the value of ``key`` before ``revision`` is gone."""
+        """Record that the value of ``key`` before ``revision`` is lost."""
         for prefix in self.prefixes:
             if key.startswith(prefix):
                 self._compacted[prefix] = revision

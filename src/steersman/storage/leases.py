@@ -35,7 +35,7 @@ class Lease:
         #: Persisted remaining time, which the lease gets after a crash.
         self.persisted_seconds = persisted_seconds
         self.keys: set[str] = set()
-        #: Its deletion is being persisted: it takes no keys and cannot be renewed.
+        #: True while its deletion is being persisted: it accepts no keys and cannot be renewed.
         self.ending = False
 
 

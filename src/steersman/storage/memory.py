@@ -70,7 +70,7 @@ class MemoryStore:
         self._present: dict[str, KeyValue] = {}
         #: Sorted keys of ``_present``.
         self._keys = SortedKeys()
-        #: Oldest first; every entry's revision is above ``_compact_revision``.
+        #: Replaced states, oldest first, all above ``_compact_revision``.
         self._history: deque[Displaced] = deque()
         self._history_bytes = 0
         self._history_max_bytes = history_max_bytes
@@ -198,8 +198,8 @@ class MemoryStore:
     def load(self, dump: StoreDump) -> None:
         """Replace the state by a dump, with its revisions of keys; all watches end with ``Compacted``.
 
-        The store's revision only grows: it becomes that of the dump in a store without writes, else one that neither
-        has reached. History before it is gone.
+        The store's revision only grows: it becomes that of the dump in a store without writes, otherwise one above both.
+        Earlier history is dropped.
         """
         self._check_open()
         self._revision = max(self._revision, dump.revision) + (1 if self._revision else 0)

@@ -1,7 +1,7 @@
-"""A store that keeps some prefixes in stores of their own, as ``--etcd-servers-overrides`` says.
+"""Store with separate stores for some prefixes, as in ``--etcd-servers-overrides``.
 
-Each part counts revisions by itself, so revisions of different parts cannot be compared. Callers that work on one prefix use
-the store of its part (``store_of``); the methods here choose by key, and those without a key are the default part's.
+Each part has its own revision counter, so revisions of different parts cannot be compared. Callers that work on one prefix use
+the store of its part (``store_of``); methods with a key use its part, the others use the default part.
 A transaction or a range over several parts is a ``ValueError``.
 """
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def store_of(store: Store, prefix: str) -> Store:
-    """Return the store that keeps ``prefix``, which ends in ``/``."""
+    """Return the store of ``prefix``, which ends in ``/``."""
     return store.part(prefix) if isinstance(store, PartitionedStore) else store
 
 
@@ -26,7 +26,7 @@ def parts_of(store: Store) -> tuple[Store, ...]:
 
 
 class PartitionedStore:
-    """See the module. Owns its parts."""
+    """Store with parts by prefix; see the module. Owns its parts."""
 
     def __init__(self, default: Store, by_prefix: Mapping[str, Store]) -> None:
         """Each key of ``by_prefix`` ends in ``/``; none begins with another one. Prefixes may share a store."""

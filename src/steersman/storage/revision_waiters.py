@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RevisionWaiters:
-    """Futures by revision; ``resolve`` wakes those whose revision has come. Bounded by the callers."""
+    """Futures by revision, which ``resolve`` completes. Bounded by the callers."""
 
     __slots__ = ("_clock", "_heap", "_serials")
 

@@ -2,7 +2,7 @@
 
 A key is located by the chunks' lower bounds, then within its chunk; full chunks are split, small neighbours joined.
 With n keys in chunks of at most c, a change costs O(c), and occasionally O(n/c) for the list of chunks; memory is that
-of a flat list. Values belong into a dict beside it, so that updating a value costs nothing here.
+of a flat list. Values belong in a separate dict, so that updating a value does not touch the set.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ Guarantees of every implementation:
   ``synchronous=FULL``, power loss). The memory store is durable within the process only.
 * **Ordered.** Sinks receive every event of their prefix once, in revision order; the events of a transaction in one batch.
   Sinks are called *before* ``txn`` returns, so the sink's state is never older than a write that this process has
-  acknowledged. A store that other processes write to (``is_shared``) delivers their writes later: callers that must not
-  miss one wait with ``current_revision``. If the watch of a shared store is disturbed, ``txn`` returns after a few seconds
+  acknowledged. A store that other processes write to (``is_shared``) delivers their writes later: callers that depend on them
+  wait with ``current_revision``. If the watch of a shared store is disturbed, ``txn`` returns after a few seconds
   without it.
 * **Bounded.** History before the compact revision is gone: reading or watching it raises ``Compacted``.
 """
@@ -36,7 +36,7 @@ class KeyValue(msgspec.Struct, frozen=True, gc=False):
     mod_revision: int
     #: Lease id, 0 for none.
     lease_id: int = 0
-    #: A write of the same value would store other bytes (``encryption``).
+    #: True if a write of the same value would store other bytes (``encryption``).
     is_stale: bool = False
 
 
@@ -177,7 +177,7 @@ class Store(Protocol):
     async def current_revision(self) -> int:
         """Return the newest revision, linearizable; by then every sink has received its events up to it.
 
-        A shared store is queried. Raises ``Unavailable`` also when its watch does not follow.
+        A shared store is queried. Raises ``Unavailable`` also if its watch does not follow.
         """
 
     async def reached(self, revision: int, *, seconds: float) -> bool:

@@ -1,4 +1,4 @@
-"""Evaluation of transactions: the effect of operations on the current keys, common to all implementations."""
+"""Evaluation of transactions against the current keys, common to all implementations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Versioned(Protocol):
 
 
 class CheckFailedError(Exception):
-    """The expectation of an operation is not met."""
+    """The expectation of an operation failed."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
@@ -31,9 +31,8 @@ class CheckFailedError(Exception):
 
 
 def changes_of(ops: Sequence[Op], present: Mapping[str, Versioned]) -> list[Put | Delete]:
-    """Return the operations that will change something.
-
-    Raises ``CheckFailedError`` for the first operation whose expectation fails, ``ValueError`` for operations that no
+    """Return the operations that change a key. Raises ``CheckFailedError`` for the first operation whose expectation fails,
+    ``ValueError`` for operations that no
     implementation can store: a duplicate key, a key that is not Unicode, an oversized value. They are rejected here
     because they would otherwise fail the other transactions of their batch.
     """

@@ -1,12 +1,12 @@
 """Copy of all objects of one store to another one: resumable, and verified by a digest.
 
-Only one process may use each of the stores meanwhile. Promises:
+No other process may use the stores meanwhile. Promises:
 
 * The destination must hold no objects, or be the rest of an interrupted transfer of the same data: two clusters are never mixed.
-* An interrupted transfer continues where it ended; what is there already is compared at the end.
+* An interrupted transfer continues where it ended; existing objects are verified at the end.
 * A transfer has succeeded when the digest over all keys and values of the destination equals the source's.
-* Values are copied as they are, encrypted ones too, unless ``transform`` changes them. Revisions are the destination's own.
-* Keys with a lease (Events) get a new one of ``lease_ttl_seconds``. The addresses of API servers are not copied.
+* Values are copied unchanged, even encrypted ones, unless ``transform`` changes them. Revisions are those of the destination.
+* Keys with a lease (Events) get a new lease of ``lease_ttl_seconds``. The addresses of API servers are not copied.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from steersman.storage.store import KeyValue, Store
 
-    #: From a key and its value to the value to store.
+    #: Maps a key and its value to the value to store.
     Transform = Callable[[str, bytes], bytes]
 
 #: Prefix of all objects.
 ROOT: Final = "/registry/"
-#: Key of the record of a transfer that has not ended; no resource has it.
+#: Key of the record of an unfinished transfer; not a resource.
 RECORD_KEY: Final = "/registry/.transfer"
 #: Not copied: the record, and addresses of running API servers, which end with their servers.
 _TEMPORARY: Final = (RECORD_KEY, "/registry/masterleases/", "/registry/peerserverleases/")
@@ -41,16 +41,16 @@ _BYTES_MAX: Final = 1024 * 1024
 
 
 class TransferError(Exception):
-    """The transfer is impossible, or its result differs from the source; the text says which."""
+    """The transfer is impossible, or its result differs from the source; the message has the reason."""
 
 
 class Transferred(msgspec.Struct, frozen=True):
     """Result of a transfer."""
 
-    #: Objects in the destination, and those of them that an earlier run had copied.
+    #: Number of objects in the destination, and of those copied by an earlier run.
     keys: int
     resumed: int
-    #: Over all keys and values, in hexadecimal.
+    #: Digest over all keys and values, in hexadecimal.
     digest: str
 
 
@@ -66,7 +66,7 @@ async def transfer(
     lease_ttl_seconds: int = _LEASE_TTL_SECONDS,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Transferred:
-    """Copy all objects. ``progress`` is called with the number of keys that are there. Raises ``TransferError``, ``StoreError``."""
+    """Copy all objects. ``progress`` receives the number of keys in the destination. Raises ``TransferError``, ``StoreError``."""
     digest = await digest_of(source, transform)
     await _begin(destination, digest)
     copy = _Copy(destination, lease_ttl_seconds, progress)
@@ -85,7 +85,7 @@ async def transfer(
 
 
 async def _begin(destination: Store, digest: str) -> None:
-    """Note the transfer in the destination. Raises ``TransferError`` when other data is there."""
+    """Record the transfer in the destination. Raises ``TransferError`` if it contains other data."""
     record = await destination.get(RECORD_KEY)
     if record is not None:
         if record.value.decode(errors="replace") != digest:
@@ -148,7 +148,7 @@ class _Objects:
 
 
 class _Copy:
-    """Writes to the destination, in transactions of bounded size."""
+    """Writer to the destination in transactions of bounded size."""
 
     def __init__(self, destination: Store, lease_ttl_seconds: int, progress: Callable[[int], None]) -> None:
         self._destination = destination
@@ -158,15 +158,15 @@ class _Copy:
         self._bytes = 0
         #: Leases of the source → those of the destination.
         self._leases: dict[int, int] = {}
-        #: Keys that are there.
+        #: Number of keys in the destination.
         self.keys = 0
 
     def skip(self) -> None:
-        """Count a key that an earlier run copied."""
+        """Count a key copied by an earlier run."""
         self.keys += 1
 
     async def add(self, kv: KeyValue, value: bytes) -> None:
-        """Copy a key, now or with one of the next."""
+        """Queue a key; flush the batch first if it is full."""
         size = len(kv.key) + len(value)
         if self._ops and (len(self._ops) >= _OPS_MAX or self._bytes + size > _BYTES_MAX):
             await self.flush()
@@ -181,7 +181,7 @@ class _Copy:
         return self._leases[lease_id]
 
     async def flush(self) -> None:
-        """Write what was added."""
+        """Write the queued keys."""
         if self._ops:
             await self._destination.txn(self._ops)
             self.keys += len(self._ops)

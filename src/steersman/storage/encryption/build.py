@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     #: Opens the plugin of a provider. Raises ``MissingPackagesError``.
     OpenKMS = Callable[[Provider], KMSService]
 
-#: Prefix of the values of a provider, and the reason for a value with none of its keys.
+#: Prefix of the values of a provider, and the error for a value that none of its keys decrypts.
 _KEYED: Final[dict[str, tuple[bytes, str, Callable[[bytes], Transformer]]]] = {
     AESGCM: (b"k8s:enc:aesgcm:v1:", "no matching key was found for the provided AES transformer", AesGcm),
     AESCBC: (b"k8s:enc:aescbc:v1:", "no matching key was found for the provided AES transformer", AesCbc),
@@ -54,23 +54,23 @@ _KEYED: Final[dict[str, tuple[bytes, str, Callable[[bytes], Transformer]]]] = {
         Secretbox,
     ),
 }
-#: Upstream's text names a feature gate, which has no effect here.
+#: Upstream's message names a feature gate, which has no effect here.
 _KMS_V1: Final = "KMSv1 is not supported. Use KMSv2 instead."
 
 
 class Encryption:
-    """One configuration in use: its transformers, and the plugins that they need."""
+    """Active configuration: its transformers and their plugins."""
 
     def __init__(
         self, transformers: ResourceTransformers, plugins: Sequence[EnvelopeTransformer], digest: bytes
     ) -> None:
         self.transformers: Final = transformers
         self.plugins: Final = tuple(plugins)
-        #: Of the file, to find that it was changed.
+        #: Digest of the file, to detect changes.
         self.digest: Final = digest
 
     async def close(self) -> None:
-        """End the connections to the plugins. Idempotent."""
+        """Close the connections to the plugins. Idempotent."""
         for plugin in self.plugins:
             await plugin.close()
 
@@ -92,7 +92,7 @@ def load_encryption(
 ) -> Encryption:
     """Return the encryption of a file's contents. Raises ``ConfigurationError``, ``MissingPackagesError``.
 
-    ``on_key_change``: see ``EnvelopeTransformer``. ``reloads``: the file is read again when it changes.
+    ``on_key_change``: see ``EnvelopeTransformer``. ``reloads``: True if the file is reloaded after changes.
     """
     try:
         rules = _valid_rules(data, path, reloads=reloads)

@@ -22,7 +22,7 @@ from steersman.storage.encryption.transformers import DecryptionError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    #: Source of nonces and keys: returns so many random bytes.
+    #: Source of nonces and keys: returns a number of random bytes.
     RandomBytes = Callable[[int], bytes]
 
 AES_KEY_SIZES: Final = (16, 24, 32)
@@ -93,7 +93,7 @@ class Secretbox:
     __slots__ = ("_box", "_error")
 
     def __init__(self, key: bytes) -> None:
-        """Raise ``MissingPackagesError`` when the extra ``encryption`` is not installed."""
+        """Raises ``MissingPackagesError`` if the extra ``encryption`` is not installed."""
         box: Any = load_optional("nacl.secret", "SecretBox", "the encryption provider secretbox", "encryption")
         self._error: Final[Any] = load_optional("nacl.exceptions", "CryptoError", "secretbox", "encryption")
         self._box: Final = box(key)
@@ -111,12 +111,12 @@ class Secretbox:
 
 
 class ExtendedNonceGcm:
-    """AES-GCM with a key of its own for each value, derived from a seed and from random bytes before the nonce."""
+    """AES-GCM with a derived key per value, from a seed and the random bytes before the nonce."""
 
     __slots__ = ("_random_bytes", "_seed")
 
     def __init__(self, seed: bytes, random_bytes: RandomBytes = os.urandom) -> None:
-        """Raise ``DecryptionError`` for a seed that is too short."""
+        """Raises ``DecryptionError`` for a seed that is too short."""
         if len(seed) < SEED_BYTES:
             raise DecryptionError(f"invalid seed length {len(seed)} used for key generation")
         self._seed: Final = seed

@@ -34,17 +34,17 @@ SECRETBOX: Final = "secretbox"
 IDENTITY: Final = "identity"
 KMS: Final = "kms"
 _PROVIDERS: Final = (AESGCM, AESCBC, SECRETBOX, IDENTITY, KMS)
-#: Fields of upstream's ``ProviderConfiguration``, as messages show it.
+#: Fields of upstream's ``ProviderConfiguration`` in error messages.
 _GO_NAMES: Final = ("AESGCM", "AESCBC", "Secretbox", "Identity", "KMS")
 _DEFAULT_KMS_TIMEOUT_SECONDS: Final = 3.0
-#: Stored data that is no resource: naming it is refused.
+#: Stored data that is no resource; rejected in a configuration.
 _NOT_RESOURCES: Final = ("apiserveripinfo", "serviceipallocations", "servicenodeportallocations")
 _KEY_FIELDS: Final = {"name": str, "secret": str}
 _KMS_FIELDS: Final = {"apiVersion": str, "name": str, "cachesize": int, "endpoint": str, "timeout": str}
 
 
 class ConfigurationError(Exception):
-    """An encryption configuration cannot be used; the text is upstream's."""
+    """Invalid encryption configuration; the message is upstream's."""
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -55,7 +55,7 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class Provider(msgspec.Struct, frozen=True):
-    """One provider: its kind, and the keys or the plugin that it has."""
+    """One provider: its kind, and its keys or plugin."""
 
     kind: str
     keys: tuple[Key, ...] = ()
@@ -68,14 +68,14 @@ class Provider(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """Resources that are encrypted alike. ``providers`` has a tuple for each element, which must name exactly one."""
+    """Resources with the same providers. ``providers`` has a tuple for each element, which must contain exactly one."""
 
     resources: tuple[str, ...]
     providers: tuple[tuple[Provider, ...], ...]
 
 
 def decode_configuration(data: bytes, path: str) -> tuple[Rule, ...]:
-    """Return the rules of a file, not yet validated. Raises ``ConfigurationError``."""
+    """Return the unvalidated rules of a file. Raises ``ConfigurationError``."""
     if not data:
         raise ConfigurationError(f"encryption provider configuration file {quote(path)} is empty")
     prefix = f"error decoding encryption provider configuration file {quote(path)}"
@@ -103,7 +103,7 @@ class _Reader:
         self.problems: list[str] = []
 
     def check_names(self, tree: Tree, provider_names: set[str], path: str) -> None:
-        """Note unknown fields."""
+        """Record unknown fields."""
         for name in tree:
             if name not in provider_names:
                 self.problems.append(f'unknown field "{path}.{name}"' if path else f'unknown field "{name}"')
@@ -140,7 +140,7 @@ class _Reader:
         return Rule(tuple(names), tuple(providers))
 
     def providers(self, value: Any, path: str) -> tuple[Provider, ...]:
-        """Return the providers that an item of ``providers`` names: valid is one."""
+        """Return the providers in an item of ``providers``; exactly one is valid."""
         tree = self.object(value, path)
         self.check_names(tree, set(_PROVIDERS), path)
         return tuple(

@@ -1,7 +1,7 @@
 """KMS v2: values are encrypted by a local data key, which a plugin encrypts; the encrypted key is stored with the value.
 
-A plugin is asked for its status every minute. When it names another key, a new data key is made; without a plugin the last
-one is used for writes for three minutes, and for reads as long as the process lives.
+The status of a plugin is probed every minute. A new key ID causes a new data key; while the plugin is unavailable the last one
+is used for writes for three minutes, and for reads until the process ends.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/storage/value/encrypt/envelope/kmsv2/envelope.go, ``kmsv2PluginProbe`` of
 staging/src/k8s.io/apiserver/pkg/server/options/encryptionconfig/config.go
@@ -38,18 +38,18 @@ HKDF_SEED: Final = 1
 
 #: Versions that plugins may report.
 _API_VERSIONS: Final = ("v2", "v2beta1")
-#: Seconds between probes of a plugin that is healthy, and of one that is not.
+#: Probe intervals of a healthy and of an unhealthy plugin.
 POSITIVE_INTERVAL_SECONDS: Final = 60.0
 NEGATIVE_INTERVAL_SECONDS: Final = 10.0
-#: Seconds for which the result of a health check is used again.
+#: Time for which the result of a health check is cached.
 _HEALTHY_TTL_SECONDS: Final = 20.0
 _UNHEALTHY_TTL_SECONDS: Final = 3.0
-#: For how long a data key is used for writes without a successful probe.
+#: Time for which a data key is used for writes without a successful probe.
 WRITE_TTL_SECONDS: Final = 180.0
 _KEY_ID_BYTES_MAX: Final = 1024
 _DATA_KEY_BYTES_MAX: Final = 1024
 _ANNOTATIONS_BYTES_MAX: Final = 32 * 1024
-#: Data keys that are kept in memory; the oldest are dropped.
+#: Maximum number of data keys in memory; the oldest are dropped.
 _CACHED_KEYS_MAX: Final = 1000
 
 
@@ -71,7 +71,7 @@ class Status(msgspec.Struct, frozen=True):
 
 
 class EncryptedKey(msgspec.Struct, frozen=True):
-    """A data key as the plugin encrypted it."""
+    """Data key encrypted by the plugin."""
 
     ciphertext: bytes
     key_id: str
@@ -92,15 +92,15 @@ class KMSService(Protocol):
         """Decrypt a data key."""
 
     async def close(self) -> None:
-        """End the connection. Idempotent."""
+        """Close the connection. Idempotent."""
 
 
 class _State(msgspec.Struct, frozen=True):
-    """The data key of writes."""
+    """Current data key for writes."""
 
     transformer: ExtendedNonceGcm
     key: EncryptedKey
-    #: ``Clock.monotonic`` after which it encrypts no more.
+    #: ``Clock.monotonic`` after which the key is not used for writes.
     expires: float
 
 
@@ -126,9 +126,9 @@ class EnvelopeTransformer:
         self._metrics: Final = metrics or EncryptionMetrics(clock)
         self._state: _State | None = None
         self._version = ""
-        #: By the encoded key: compiled structs are not hashable.
+        #: Keyed by the encoded key, because compiled structs are not hashable.
         self._cache: dict[bytes, Transformer] = {}
-        #: Result of the last probe: empty when it succeeded.
+        #: Error of the last probe; empty if it succeeded.
         self._problem = ""
         self._probed_at = -_HEALTHY_TTL_SECONDS
 
@@ -274,7 +274,7 @@ class EnvelopeTransformer:
         return str(UUID(bytes=self._random_bytes(16), version=4))
 
     async def close(self) -> None:
-        """End the connection to the plugin. Idempotent."""
+        """Close the connection to the plugin. Idempotent."""
         await self._service.close()
 
 

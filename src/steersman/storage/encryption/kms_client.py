@@ -33,7 +33,7 @@ class GrpcKMSService:
         name: str = "",
         metrics: EncryptionMetrics | None = None,
     ) -> None:
-        """``name`` is the provider's. Raise ``MissingPackagesError`` when the extra ``encryption`` is not installed."""
+        """``name``: name of the provider. Raises ``MissingPackagesError`` if the extra ``encryption`` is not installed."""
         load_optional("hpack", "Decoder", "the encryption provider kms", "encryption")
         self._path: Final = socket_path(endpoint)
         self._clock: Final = clock
@@ -82,7 +82,7 @@ class GrpcKMSService:
             raise KMSUnavailableError(f"the response to {method} is malformed: {malformed}") from malformed
 
     async def close(self) -> None:
-        """End the connection. Idempotent."""
+        """Close the connection. Idempotent."""
         if self._channel is not None:
             channel, self._channel = self._channel, None
             await channel.close()

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 FROM_STORAGE: Final = "from_storage"
 TO_STORAGE: Final = "to_storage"
-#: Status of a transformation that succeeded, and of one that failed without an answer of a plugin.
+#: Status of a successful transformation, and of one that failed without a plugin response.
 OK: Final = "OK"
 UNKNOWN: Final = "unknown-non-grpc"
 
 _TRANSFORMATION_BOUNDS: Final = exponential_bounds(5e-6, 2, 25)
 _GENERATION_BOUNDS: Final = exponential_bounds(5e-6, 2, 14)
 _OPERATION_BOUNDS: Final = exponential_bounds(1e-4, 2, 20)
-#: Key IDs that are kept; those that were used least recently are dropped.
+#: Maximum number of key IDs; the least recently used are dropped.
 _KEYS_MAX: Final = 10
 
 
@@ -41,10 +41,10 @@ class EncryptionMetrics:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        #: By resource, type of transformation and prefix; of the counts also by status.
+        #: Durations by resource, type of transformation and prefix; counts also by status.
         self.transformations: dict[tuple[str, str, str, str], int] = {}
         self.durations: dict[tuple[str, str, str], Histogram] = {}
-        #: Data keys that a plugin had to decrypt.
+        #: Number of data keys that a plugin has decrypted.
         self.cache_misses = 0
         self.generations: Final = Histogram(_GENERATION_BOUNDS)
         self.failed_generations = 0
@@ -58,7 +58,7 @@ class EncryptionMetrics:
         self.invalid_key_ids: dict[tuple[str, str], int] = {}
 
     def now(self) -> float:
-        """Return the time at which an operation begins."""
+        """Return the start time of an operation."""
         return self._clock.monotonic()
 
     def transformed(self, resource: str, kind: str, prefix: str, started: float, status: str = OK) -> None:
@@ -73,7 +73,7 @@ class EncryptionMetrics:
             durations.observe(self._clock.monotonic() - started)
 
     def operated(self, provider: str, method: str, started: float, status: str = OK) -> None:
-        """Record a request to a plugin; ``status`` is the name of a gRPC code as grpc-go has it."""
+        """Record a request to a plugin; ``status`` is grpc-go's name of the code."""
         labels = provider, method, status
         durations = self.operations.get(labels)
         if durations is None:

@@ -1,4 +1,4 @@
-"""Resource of a key, which decides how its value is encrypted.
+"""Resource of a key, which selects the transformer of its value.
 
 Upstream encrypts by the resource that a storage was made for; data that is no resource (``/registry/ranges/``,
 ``/registry/masterleases/``) is never encrypted.

@@ -1,7 +1,7 @@
-"""``Store`` that encrypts the values of another one.
+"""``Store`` that encrypts the values of another ``Store``.
 
-Encryption and decryption with known keys happen at once, so that a sink receives an event when the inner store delivers it.
-A value whose data key a KMS plugin must decrypt first holds back what follows it on the same watch.
+Encryption and decryption with known keys are synchronous, so that a sink receives an event when the inner store delivers it. A
+value whose data key a KMS plugin must decrypt first delays the later events of the watch.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from steersman.storage.encryption.transformers import GroupResource, ResourceTransformers
     from steersman.storage.store import Op, Store, StoreError, Subscription
 
-    #: From a key to its resource; None for data that is never encrypted.
+    #: Maps a key to its resource; None for data that is never encrypted.
     ResourceOf = Callable[[str], GroupResource | None]
 
-#: Begins the value of a key that no provider decrypts; the reason follows. No codec decodes it.
+#: Prefix of the value of a key that no provider decrypts, followed by the reason. No codec decodes it.
 UNREADABLE: Final = b"k8s:enc:unreadable: "
-#: Batches that a watch holds back while a data key is decrypted; beyond this the watch is lost.
+#: Maximum number of pending batches of a watch while a data key is decrypted; above it the watch is lost.
 _UNDECRYPTED_BATCHES_MAX: Final = 1000
-#: Keys of upstream's own layout; ``--etcd-prefix`` replaces this.
+#: Root of keys in upstream's layout; replaced by ``--etcd-prefix``.
 _ROOT: Final = "/registry"
 
 
 class EncryptedStore:
-    """See the package's promises. Owns ``store``."""
+    """Encrypting ``Store``; see the package for its promises. Owns ``store``."""
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class EncryptedStore:
         self._tasks: Final = tasks
         self._metrics: Final = metrics
         self._root: Final = root
-        #: Watches that hold back events.
+        #: Watches with pending events.
         self._holding: set[_Watch] = set()
-        #: Resolved when one of them delivers or drops events.
+        #: Resolved when one of these watches delivers or drops events.
         self._change: asyncio.Future[None] | None = None
 
     def use(self, transformers: ResourceTransformers) -> None:
-        """Encrypt and decrypt with other transformers from now on."""
+        """Replace the transformers."""
         self._transformers = transformers
 
     @property
@@ -92,21 +92,21 @@ class EncryptedStore:
     async def reached(self, revision: int, *, seconds: float) -> bool:
         if not await self._store.reached(revision, seconds=seconds):
             return False
-        await self._released(revision)  # a plugin answers or fails within its timeout
+        await self._released(revision)  # a plugin responds or fails within its timeout
         return True
 
     async def _released(self, revision: int) -> None:
-        """Return when no watch holds back events up to ``revision``."""
+        """Wait until no watch has pending events up to ``revision``."""
         while any(watch.held_from <= revision for watch in self._holding):
             self._change = self._change or asyncio.get_running_loop().create_future()
             await asyncio.shield(self._change)
 
     def hold(self, watch: _Watch) -> None:
-        """Note that a watch holds back events."""
+        """Record that a watch has pending events."""
         self._holding.add(watch)
 
     def release(self, watch: _Watch) -> None:
-        """Note that a watch holds back nothing, or other events."""
+        """Record that the pending events of a watch have changed."""
         if not watch.is_holding:
             self._holding.discard(watch)
         if self._change is not None:
@@ -135,7 +135,7 @@ class EncryptedStore:
         return Range(kvs, encrypted.revision, encrypted.more, encrypted.count)
 
     async def readable(self, kv: KeyValue) -> KeyValue:
-        """Return the key with its plain value. Raises ``Unavailable`` when a plugin does not decrypt its data key."""
+        """Return the key with its plain value. Raises ``Unavailable`` if a plugin does not decrypt its data key."""
         while True:
             try:
                 value, is_stale = self._decrypted(kv.key, kv.value)
@@ -147,7 +147,7 @@ class EncryptedStore:
             return KeyValue(kv.key, value, kv.create_revision, kv.mod_revision, kv.lease_id, is_stale)
 
     def _decrypted(self, key: str, value: bytes) -> tuple[bytes, bool]:
-        """Return the plain value, or the reason that there is none.
+        """Return the plain value, or the error text for an unreadable one.
 
         Raises ``DataKeyUnknownError``, whose ``load`` raises ``Unavailable``.
         """
@@ -269,14 +269,14 @@ class _Watch:
         self._sink = sink
         self._on_lost = on_lost
         self._tasks = tasks
-        #: Batches that wait for a data key, oldest first. Not empty while ``_loading`` runs.
+        #: Batches pending for a data key, oldest first. Not empty while ``_loading`` runs.
         self._undecrypted: deque[Batch] = deque()
         self._loading: asyncio.Task[None] | None = None
         self._closed = False
         self.inner: Subscription | None = None
 
     def deliver(self, batch: Batch) -> None:
-        """Pass a batch on, at once if all of its data keys are known and nothing is held back."""
+        """Deliver a batch, immediately if all of its data keys are known and no batch is pending."""
         if self._closed:
             return
         if self._undecrypted:
@@ -295,7 +295,7 @@ class _Watch:
         self._sink(readable)
 
     async def _load(self, missing: DataKeyUnknownError) -> None:
-        """Fetch data keys until nothing is held back. The watch ends when a plugin fails: the reader starts again."""
+        """Fetch data keys until no batch is pending. The watch ends if a plugin fails; the reader then relists."""
         while self._undecrypted:
             try:
                 await missing.load()
@@ -313,12 +313,12 @@ class _Watch:
 
     @property
     def is_holding(self) -> bool:
-        """True if events wait for a data key."""
+        """True if events are pending for a data key."""
         return bool(self._undecrypted)
 
     @property
     def held_from(self) -> int:
-        """Revision of the oldest event that is held back; call it while ``is_holding``."""
+        """Revision of the oldest pending event; only valid while ``is_holding``."""
         return self._undecrypted[0].events[0].mod_revision
 
     def lost(self, error: StoreError) -> None:

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     #: Resource and group: ``("secrets", "")``.
     GroupResource = tuple[str, str]
 
-#: Every encrypted value starts with it. Upstream: ``encrypt/identity``.
+#: Prefix of every encrypted value. Upstream: ``encrypt/identity``.
 ENCRYPTED_PREFIX: Final = b"k8s:enc:"
 ANY: Final = "*"
 
 
 class DecryptionError(Exception):
-    """A value cannot be decrypted; the text has upstream's reason."""
+    """A value cannot be decrypted; the message has upstream's reason."""
 
 
 class DataKeyUnknownError(Exception):
@@ -61,17 +61,17 @@ class PrefixTransformers:
     __slots__ = ("_no_match", "_transformers")
 
     def __init__(self, no_match: str, transformers: Sequence[tuple[bytes, Transformer]]) -> None:
-        """``no_match``: reason for a value with none of the prefixes."""
+        """``no_match``: error for a value with none of the prefixes."""
         self._no_match: Final = no_match
         self._transformers: Final = tuple(transformers)
 
     @property
     def first_prefix(self) -> str:
-        """Prefix of the values that this encrypts, as metrics show it."""
+        """Prefix of newly encrypted values, as label of metrics."""
         return self._transformers[0][0].decode()
 
     def prefix_of(self, data: bytes) -> str:
-        """Return the prefix of a value as metrics show it: ``identity`` for a plain one, ``unknown`` for others."""
+        """Return the prefix of a value as label of metrics: ``identity`` for plain values, ``unknown`` for others."""
         matching = [prefix for prefix, _ in self._transformers if data.startswith(prefix)]
         named = next(filter(None, matching), None)
         if named is not None:
@@ -83,7 +83,7 @@ class PrefixTransformers:
         return prefix + transformer.encrypt(data, context)
 
     def decrypt(self, data: bytes, context: bytes) -> tuple[bytes, bool]:
-        """Try every transformer with a matching prefix: several keys may have the same."""
+        """Try every transformer with a matching prefix: several keys may share one."""
         reasons: list[str] = []
         for position, (prefix, transformer) in enumerate(self._transformers):
             if not data.startswith(prefix):
@@ -91,7 +91,7 @@ class PrefixTransformers:
             try:
                 plain, is_stale = transformer.decrypt(data[len(prefix) :], context)
             except DecryptionError as error:
-                if prefix:  # the reason of ``identity`` is that the value belongs to another provider
+                if prefix:  # ``identity`` fails because the value belongs to another provider
                     reasons.append(str(error))
                 continue
             return plain, is_stale or position > 0
@@ -107,7 +107,7 @@ class ResourceTransformers:
         self._by_resource: Final = dict(by_resource)
 
     def get(self, resource: GroupResource) -> PrefixTransformers | None:
-        """Return the transformer of a resource; None for one that is not encrypted."""
+        """Return the transformer of a resource; None if it is not encrypted."""
         by_resource = self._by_resource
         return by_resource.get(resource) or by_resource.get((ANY, resource[1])) or by_resource.get((ANY, ANY))
 
@@ -119,6 +119,6 @@ def parse_group_resource(text: str) -> GroupResource:
 
 
 def group_resource_text(resource: GroupResource) -> str:
-    """Return a resource as configurations name it. Upstream: ``grYAMLString``."""
+    """Return the name of a resource in configurations. Upstream: ``grYAMLString``."""
     name, group = resource
     return f"{name}.{group}" if group or name == ANY else name

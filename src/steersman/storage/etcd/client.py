@@ -1,7 +1,7 @@
 """Requests to an etcd cluster, with their time limits, retries and metrics.
 
-Reads are repeated on other members until ``READ_SECONDS`` are over. A write is repeated only when it was not sent; any
-other failure leaves open whether it was applied, and is reported as ``Unavailable``.
+Reads are repeated on other members until ``READ_SECONDS`` are over. A write is repeated only when it was not sent; after any
+other failure it may or may not be applied, which is reported as ``Unavailable``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from steersman.storage.etcd.members import Member, Members
     from steersman.storage.etcd.messages import LeaseResponse, MemberStatus, RangeResponse, TxnResponse
 
-#: Time limit of one attempt of a read; a member that does not answer within it is passed over.
+#: Timeout of one attempt of a read; a member that does not respond in time is skipped.
 ATTEMPT_SECONDS: Final = 2.5
-#: Time limit of a read with its repetitions.
+#: Timeout of a read including retries.
 READ_SECONDS: Final = 10.0
-#: Time limit of a write: longer than etcd's own (5 s and two election timeouts).
+#: Timeout of a write: longer than etcd's own (5 s and two election timeouts).
 WRITE_SECONDS: Final = 8.0
 _PAUSE_SECONDS: Final = 0.1
 
@@ -76,7 +76,7 @@ class Client:
         return messages.read_alarms(await self._read(_ALARM, b""))
 
     async def keep_alive(self, lease_id: int) -> LeaseResponse:
-        """Renew a lease; repeating it does no harm."""
+        """Renew a lease. Idempotent."""
         request, deadline = messages.lease_request(lease_id), self._clock.monotonic() + READ_SECONDS
         while True:
             member = self.members.current

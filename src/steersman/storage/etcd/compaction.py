@@ -1,8 +1,8 @@
 """Compaction of etcd by the API servers in turn.
 
-Every interval the servers race for one write of ``compact_rev_key``: the one whose transaction finds the key at the version
-that it last saw stores the revision of now and compacts to the revision that it stored or read an interval ago. So history is
-kept for one to two intervals, and kube-apiservers on the same etcd take part.
+Every interval the servers race for one write of ``compact_rev_key``: the server whose transaction finds the key at the last
+observed version stores the current revision and compacts to the revision of an interval ago. So history is kept for one to two
+intervals, and kube-apiservers on the same etcd participate.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/compact.go.
 """
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.storage.etcd.client import Client
 
-#: Outside any ``--etcd-prefix``, as upstream's.
+#: Key outside of any ``--etcd-prefix``, as upstream's.
 COMPACT_REV_KEY: Final = b"compact_rev_key"
 
 _log = logging.getLogger(__name__)
 
 
 class Compactor:
-    """Takes part in compaction every ``interval_seconds``."""
+    """Participant in compaction every ``interval_seconds``."""
 
     def __init__(self, client: Client, *, clock: Clock, interval_seconds: float) -> None:
         self._client = client
         self._clock = clock
         self._interval_seconds = interval_seconds
-        #: Version of ``compact_rev_key`` that this server saw last.
+        #: Last observed version of ``compact_rev_key``.
         self._version = 0
-        #: Revision of etcd an interval ago; 0: not known yet.
+        #: Revision of etcd an interval ago; 0 if unknown.
         self._revision = 0
         #: Oldest readable revision, as far as known.
         self.compact_revision = 0
 
     def note(self, compact_revision: int) -> None:
-        """Record that history below ``compact_revision`` is gone."""
+        """Record that history below ``compact_revision`` is compacted."""
         self.compact_revision = max(self.compact_revision, compact_revision)
 
     def note_put(self, key: bytes, value: bytes) -> None:
@@ -51,12 +51,12 @@ class Compactor:
             self.note(int(value))
 
     async def read(self) -> None:
-        """Learn the compact revision that the servers have stored."""
+        """Read the compact revision stored by the servers."""
         for stored in (await self._client.range(COMPACT_REV_KEY)).kvs:
             self.note_put(COMPACT_REV_KEY, stored.value)
 
     async def search(self) -> None:
-        """Learn the compact revision when others than API servers have compacted, by bisection: no request returns it."""
+        """Determine the compact revision by bisection, for compactions not by API servers: no request returns it."""
         low, high = max(1, self.compact_revision), (await self._client.revision()).revision
         while low < high:
             middle = (low + high) // 2
@@ -79,7 +79,7 @@ class Compactor:
                 _log.warning("cannot compact etcd: %s", error)
 
     async def turn(self) -> bool:
-        """Take part once; return whether it was this server's turn."""
+        """Attempt one compaction; return True if this server won the race."""
         revision = self._revision
         answer = await self._client.txn(
             messages.txn_request(

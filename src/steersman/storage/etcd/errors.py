@@ -1,6 +1,6 @@
 """Errors of etcd's gRPC API as the store's exceptions.
 
-Texts: etcd's ``api/v3rpc/rpctypes/error.go``. An error's code alone does not say what happened, so texts are compared.
+Texts: etcd's ``api/v3rpc/rpctypes/error.go``. The code of an error is ambiguous, so texts are compared.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TOO_LARGE: Final = "etcdserver: request is too large"
 LEASE_NOT_FOUND: Final = "etcdserver: requested lease not found"
 LEASE_EXISTS: Final = "etcdserver: lease already exists"
 
-#: Texts of reads that another member, or the same one a moment later, can answer.
+#: Texts of errors of reads that may succeed on another member, or later on the same.
 _PASSING: Final = (
     "etcdserver: leader changed",
     "etcdserver: no leader",
@@ -31,7 +31,7 @@ _PASSING: Final = (
 )
 
 
-#: Codes of reads that another member may answer.
+#: Codes of errors of reads that may succeed on another member.
 _PASSING_CODES: Final = (Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.CANCELLED)
 
 
@@ -46,7 +46,7 @@ def is_passing(error: RpcError) -> bool:
 
 
 def store_error(error: RpcError) -> StoreError:
-    """Return the store's exception. Errors about revisions are the caller's to recognise first."""
+    """Return the store's exception. Callers must handle errors about revisions before."""
     text = text_of(error)
     if text == LEASE_NOT_FOUND:
         return LeaseNotFound(text)

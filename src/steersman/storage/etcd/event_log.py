@@ -1,4 +1,4 @@
-"""The event log: one watch over all keys of etcd, from which every watch of this process is served.
+"""Event log: one watch over all keys of etcd, which serves every watch of this process.
 
 Every revision of etcd changes at least one key, so a watch over all keys receives each revision. ``revision`` is therefore
 a position in one totally ordered log: when it is ``n``, every sink has received its events up to ``n``. Nothing depends
@@ -11,8 +11,7 @@ Promises:
 * When it cannot resume without a gap (history compacted, etcd restored to an older state), every watch ends with
   ``Compacted`` and the log restarts at the newest revision. A stream begins with the last revision that was delivered: if
   its events differ, etcd was restored, even if its revision has passed that of the log since.
-* A stream that stands still while etcd moves on (a paused or partitioned member) is detected by a waiter for a
-  revision, and replaced.
+* A stream that lags behind etcd (a paused or partitioned member) is detected by a waiter for a revision, and replaced.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/watcher.go.
 """
@@ -44,17 +43,17 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: A stream that has not delivered a revision so long after it was known to exist is replaced.
+#: Time after which a stream that has not delivered a known revision is replaced.
 STALL_SECONDS: Final = 1.0
-#: How long a caller waits for the log to reach a revision.
+#: Timeout of a caller for the log to reach a revision.
 REACH_SECONDS: Final = 5.0
-#: How long a member may take to accept a watch.
+#: Timeout for a member to accept a watch.
 _CREATE_SECONDS: Final = 2.0
 _RECONNECT: Final = BackoffPolicy(initial_seconds=0.05, max_seconds=1.0)
 
 
 class EventLog:
-    """See the module's promises. ``run`` is the task that follows etcd; confined to the event loop."""
+    """Event log; see the module for its promises. ``run`` is the task that follows etcd. Confined to the event loop."""
 
     def __init__(
         self,
@@ -73,12 +72,12 @@ class EventLog:
         self._on_foreign = on_foreign
         #: Events up to this revision have been delivered to all sinks.
         self.revision = 0
-        #: How often continuity was lost.
+        #: Number of losses of continuity.
         self.restarts = 0
         self._cluster_id = 0
         #: Events of ``revision``, to be compared with those of the next stream; empty after a start.
         self._newest: list[WatchEvent] = []
-        #: The running stream continues what was delivered.
+        #: True if the running stream continues the delivered events.
         self._is_verified = False
         #: The running stream, to be cancelled when it stalls; None between streams.
         self._stream: StreamCall | None = None
@@ -168,9 +167,8 @@ class EventLog:
         return self.restarts, self.revision
 
     def compare(self, header: Header, position: tuple[int, int]) -> None:
-        """Restart the log if a linearizable answer shows that etcd was restored.
-
-        It is then another cluster, or at an older revision than ``position``, that of this log when etcd was asked.
+        """Restart the log if a linearizable response shows that etcd was restored: it has another cluster ID, or an older
+        revision than ``position``, that of this log at the request.
         """
         restarts, revision = position
         if restarts == self.restarts and (header.revision < revision or header.cluster_id != self._cluster_id):

@@ -18,7 +18,7 @@ class KeySpace:
         self._prefix_bytes = prefix.encode()
 
     def encode(self, key: str) -> bytes:
-        """Return etcd's key. Raises ``ValueError`` for a key outside the root or one that UTF-8 cannot encode."""
+        """Return etcd's key. Raises ``ValueError`` for a key outside of the root or not encodable in UTF-8."""
         if self._root == self._prefix:
             return key.encode()
         if not key.startswith(self._root):
@@ -26,7 +26,7 @@ class KeySpace:
         return (self._prefix + key[len(self._root) :]).encode()
 
     def decode(self, key: bytes) -> str | None:
-        """Return the store's key; None for a key of others."""
+        """Return the store's key; None for a key outside of the prefix."""
         if not key.startswith(self._prefix_bytes):
             return None
         try:

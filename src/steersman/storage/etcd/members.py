@@ -1,12 +1,12 @@
-"""Members of an etcd cluster: one channel each, and the choice of the one that requests go to.
+"""Members of an etcd cluster: one channel each, and the choice of the current member.
 
 Promises:
 
-* A request goes to the current member. A member that fails hands over to the next one at once; a member that has failed
-  is not chosen again before ``RETRY_SECONDS`` while another one has not failed.
-* Channels connect when they are used and reconnect by themselves; an idle connection is probed, so that a member that
-  vanished without closing its connections is noticed.
-* A new connection uses the certificates that the files hold then, so that these can be renewed.
+* A request goes to the current member. After a failure the next member becomes current; a failed member is not chosen again
+before ``RETRY_SECONDS`` while another one is healthy.
+* Channels connect when they are used and reconnect by themselves; an idle connection is probed, to detect a member that
+vanished without closing its connections.
+* A new connection reads the certificate files, so that they can be renewed.
 
 Upstream: ``clientv3`` with ``--etcd-servers``, staging/src/k8s.io/apiserver/pkg/storage/storagebackend/factory/etcd3.go.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Time for which a failed member is passed over.
+#: Time for which a failed member is skipped.
 RETRY_SECONDS: Final = 1.0
 
 
@@ -69,7 +69,7 @@ class RenewedContext:
         self._context = tls.context()
 
     def current(self) -> ssl.SSLContext:
-        """Return the context; the earlier one while the files cannot be used, as when only one of a pair is written."""
+        """Return the context; the previous one while the files are invalid, e.g. if only one of a pair is written."""
         stamps = list(map(_stamp, self._files))
         if stamps != self._stamps:
             try:
@@ -80,7 +80,7 @@ class RenewedContext:
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    """Return what changes when a file is written or replaced; zeros for a file that cannot be read."""
+    """Return a fingerprint of a file's metadata, which changes with its contents; zeros for an unreadable file."""
     try:
         state = path.stat()
     except OSError:
@@ -110,12 +110,12 @@ class Member:
     def __init__(self, url: str, channel: Channel) -> None:
         self.url = url
         self.channel = channel
-        #: Monotonic time up to which the member is passed over.
+        #: Monotonic time until which the member is skipped.
         self.failed_until = 0.0
 
 
 class Members:
-    """See the module's promises."""
+    """Members of a cluster; see the module for the promises."""
 
     def __init__(self, urls: Sequence[str], *, tls: MemberTLS, clock: Clock) -> None:
         """Raise ``ValueError`` for an invalid URL, ``OSError`` for an unreadable file."""
@@ -135,11 +135,11 @@ class Members:
 
     @property
     def current(self) -> Member:
-        """The member that requests go to."""
+        """Current member."""
         return self.all[self._current]
 
     def failed(self, member: Member) -> None:
-        """Pass over ``member`` for a time; if it is the current one, choose the next."""
+        """Skip ``member`` for a time; if it is current, choose the next."""
         now = self._clock.monotonic()
         member.failed_until = now + RETRY_SECONDS
         if member is not self.all[self._current]:

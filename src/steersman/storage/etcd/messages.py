@@ -25,7 +25,7 @@ _UINT64_MAX: Final = (1 << 64) - 1
 
 
 class MalformedMessageError(Unavailable):
-    """Bytes of etcd that are no protobuf message, or one with fields of other types."""
+    """Response of etcd that is no protobuf message, or has fields of wrong types."""
 
 
 def read_fields(data: bytes) -> list[tuple[int, int | bytes]]:
@@ -237,7 +237,7 @@ def txn_request(compare: list[bytes], success: list[bytes], failure: list[bytes]
 class TxnResponse(msgspec.Struct, frozen=True, gc=False):
     header: Header
     succeeded: bool
-    #: Answers to the range operations of a transaction that was refused, in order.
+    #: Results of the range operations of a failed transaction, in order.
     ranges: list[RangeResponse]
 
 

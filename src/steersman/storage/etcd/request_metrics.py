@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 BUCKETS: Final[tuple[float, ...]] = (
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
 )  # fmt: skip
-#: Label sets that are kept; requests for further resources count as those of an unnamed one.
+#: Maximum number of label sets; requests for further resources share one without a name.
 _LABELS_MAX: Final = 2048
 
 
@@ -27,7 +27,7 @@ class Durations:
 
     def __init__(self) -> None:
         self.histogram: Final = Histogram(BUCKETS)
-        #: Failed requests among them.
+        #: Number of failed requests.
         self.errors = 0
 
 
@@ -50,7 +50,7 @@ class RequestMetrics:
 
 
 def merged(parts: Iterable[RequestMetrics]) -> dict[tuple[str, str], Durations]:
-    """Return the durations of several clusters together."""
+    """Return the sums of the durations of several clusters."""
     total: dict[tuple[str, str], Durations] = {}
     for part in parts:
         for labels, durations in part.durations.items():

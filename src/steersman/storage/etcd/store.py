@@ -2,9 +2,9 @@
 
 * A transaction is one etcd transaction; its writes share one revision.
 * ``txn`` returns when the watches of this process have received its events, as with the local stores, or after
-  ``event_log.REACH_SECONDS`` when etcd's watch is disturbed: the write is durable all the same.
-* ``current_revision`` is linearizable over all processes. Callers that ask at once share one request to etcd: a caller is
-  answered by a request that was sent after its call.
+``event_log.REACH_SECONDS`` if etcd's watch is disturbed; the write is durable in both cases.
+* ``current_revision`` is linearizable over all processes. Concurrent callers share one request to etcd, which is sent after
+their calls.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ if TYPE_CHECKING:
     from steersman.storage.etcd.messages import RangeResponse, StoredKey
     from steersman.storage.store import Batch, Op, Subscription
 
-#: Keys of one answer of a range read without a limit.
+#: Page size of a range read without a limit.
 _PAGE: Final = 1000
-#: How long ``open`` tries to reach etcd.
+#: Default timeout of ``open``.
 OPEN_SECONDS: Final = 20.0
-#: How long a watch from the past waits for each answer.
+#: Timeout of each response of a watch from the past.
 CATCH_UP_SECONDS: Final = 5.0
 _OPEN_PAUSE_SECONDS: Final = 0.25
 
 
 class _Request:
-    """Context of requests to etcd: counts them for ``close`` and raises the store's exceptions."""
+    """Context of requests to etcd: counts them for ``close`` and translates exceptions."""
 
     __slots__ = ("_store",)
 
@@ -100,7 +100,7 @@ class EtcdStore:
         self.request_metrics: Final = RequestMetrics()
         self._idle: asyncio.Future[None] | None = None
         self._closing: asyncio.Task[None] | None = None
-        #: Callers of ``current_revision`` that the next request answers; bounded by the callers.
+        #: Callers of ``current_revision`` served by the next request; bounded by the callers.
         self._asking: list[asyncio.Future[int]] = []
         self._is_asking = False
 
@@ -119,7 +119,8 @@ class EtcdStore:
     ) -> EtcdStore:
         """Connect to a cluster. Keys under ``root`` of the store lie under ``prefix`` of etcd.
 
-        ``compaction_interval_seconds`` 0 leaves compaction to others. Raises ``ValueError`` for invalid ``servers``, ``OSError``
+        ``compaction_interval_seconds`` 0 disables compaction by this process. Raises ``ValueError`` for invalid ``servers``,
+        ``OSError``
         for unreadable TLS files, ``Unavailable`` when no member answers within ``open_seconds``.
         """
         members = Members(servers, tls=tls or MemberTLS(), clock=clock)
@@ -183,7 +184,7 @@ class EtcdStore:
         return await self._log.reached(revision, seconds=seconds)
 
     async def _ask_revision(self) -> None:
-        """Answer the callers that have come until the request is sent, until none is left."""
+        """Serve the callers that are waiting when the request is sent; repeat until none is left."""
         try:
             while self._asking:
                 callers, self._asking = self._asking, []
@@ -299,7 +300,7 @@ class EtcdStore:
     async def watch(
         self, prefix: str, sink: Callable[[Batch], None], *, after_revision: int, on_lost: Callable[[StoreError], None]
     ) -> Subscription:
-        """Deliver history from a stream of its own, then live events from the log, without a gap."""
+        """Deliver history from a separate stream, then live events from the log, without a gap."""
         if not prefix.endswith("/"):
             raise ValueError("a watched prefix must end in '/'")
         self._check_open()
@@ -392,7 +393,7 @@ class EtcdStore:
     # -- health --------------------------------------------------------------------------------------------------------
 
     async def check_writable(self) -> None:
-        """Raise ``Unavailable`` when there is no quorum, or an alarm that forbids writes."""
+        """Raise ``Unavailable`` without a quorum, or if an alarm forbids writes."""
         with self._request:
             alarms = await self._client.alarms()
             await self._client.revision()
@@ -412,7 +413,7 @@ class EtcdStore:
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
-        if self._in_flight:  # each has a time limit
+        if self._in_flight:  # each has a timeout
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
         await self._tasks.close()
@@ -435,7 +436,7 @@ class EtcdStore:
 
 
 def _operation(op: Op) -> str:
-    """Return upstream's name of a transaction by its last operation, which is that on the object."""
+    """Return upstream's name of a transaction, by its last operation, which writes the object."""
     if type(op) is Put:
         return "create" if op.expected == 0 else "update"
     return "delete" if type(op) is Delete else "get"

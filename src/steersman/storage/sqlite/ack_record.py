@@ -5,7 +5,7 @@ write-ahead log (WAL) that contains it. The writer process overwrites it around 
 a WAL that ends early, because it was truncated or damaged, from one that ends where the last acknowledged commit ended.
 ``verification`` holds the rules.
 
-The record is written twice in one ``pwrite`` of less than a disk sector, so one damaged copy does no harm. It is not
+The record is written twice in one ``pwrite`` of less than a disk sector, which tolerates one damaged copy. It is not
 flushed with each commit: after SIGKILL the page cache has it, after power loss it may lag behind the flushed WAL, never
 the other way round in a way that matters (a record that lags only weakens the check).
 
@@ -33,7 +33,7 @@ RESERVED_STEP = 1 << 20
 
 _HEAD_BITS = 32
 _HEAD_MASK = (1 << 31) - 1
-#: The fingerprint of a set of rows: the sum of their revisions above the number of rows, modulo 2**63.
+#: Layout of a fingerprint of rows: the sum of their revisions above their number, modulo 2**63.
 FINGERPRINT_MASK = (1 << 63) - 1
 COUNT_BITS = 24
 
@@ -85,7 +85,7 @@ class WalPosition:
 
 
 class WalIndex:
-    """Reads the WAL position from the shared-memory file that SQLite keeps for its connections.
+    """Reader of the WAL position in the shared-memory file of SQLite's connections.
 
     Closing any descriptor of that file drops this process's POSIX locks on it, SQLite's included: close it only after
     all connections of the process are closed.
@@ -153,7 +153,7 @@ class AckRecord:
 
     @classmethod
     def decode(cls, data: bytes) -> AckRecord | None:
-        """Return the record, None when both copies are damaged."""
+        """Return the record; None if both copies are damaged."""
         copies = [_decode_copy(data[start : start + _COPY_BYTES]) for start in (0, _COPY_BYTES)]
         return max(filter(None, copies), key=lambda copy: copy.revision, default=None)
 
@@ -224,7 +224,7 @@ class Acknowledger:
             raise ValueError(f"{ack_path(store)} is damaged")
         self._wal_index = WalIndex(store)
         self.record = record
-        #: The file was written since its last flush.
+        #: True if the file was written since its last flush.
         self.is_dirty = False
 
     def begin(self, revision: int, fingerprint: int) -> None:

@@ -1,4 +1,4 @@
-"""Batches of writes: what both bodies of the writer run, and the program of the writer process.
+"""Batches of writes: code of both implementations of the writer, and program of the writer process.
 
 A message is a frame of writes (epoch, rows, statements, and the revision and fingerprint they lead to), an integer, the
 row id below which history may be deleted, or ``None``, the end. Waiting writes form one batch and one commit. Its
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     Message = tuple[Any, ...] | int | None
 
     class Inbox(Protocol):
-        """Messages for ``serve``, and the way back for its results."""
+        """Channel of messages to ``serve`` and of its results."""
 
         def receive(self) -> Message:
-            """Return the next message; blocks until there is one."""
+            """Return the next message; blocks until it arrives."""
 
         def is_waiting(self, *, seconds: float = 0) -> bool:
-            """Report whether a message is there, or arrives within ``seconds``."""
+            """Report whether a message is available or arrives within ``seconds``."""
 
         def answer(self, frames: int, error: str) -> None:
             """Report the result of this many frames."""
@@ -63,7 +63,7 @@ _LIVE_PAGES_MAX = 65536
 _FORGET_ROWS = 200
 _FORGET = "DELETE FROM history WHERE id IN (SELECT id FROM history WHERE id < ? ORDER BY id LIMIT ?)"
 
-#: Rows per commit, before those of the last frame; more wait for the next commit, to bound the latency.
+#: Maximum number of rows per commit, before the last frame, to bound the latency.
 _BATCH_ROWS = 256
 #: Low bits of row ids, see ``schema``.
 POSITION_BITS = 16
@@ -99,7 +99,7 @@ class Batches:
         self._path = path
         #: History rows below this id are to be deleted; 0: none.
         self._forget_below = 0
-        #: History was deleted since free pages were last counted.
+        #: True if history was deleted since free pages were last counted.
         self._may_shrink = False
         #: Opened with the first batch: the session starts concurrently with this process.
         self._acks: Acknowledger | None = None

@@ -14,7 +14,7 @@ from steersman.storage.sqlite.batches import LENGTH_BYTES
 
 #: Path of the program: running it as a module would import its packages.
 _PROGRAM = Path(__file__).with_name("batches.py")
-#: Bound for the last batch and the final checkpoint of a process that was asked to end.
+#: Timeout of the last batch and the final checkpoint of a process that was requested to end.
 _END_SECONDS = 60.0
 _RECEIVE_BYTES = 4096
 #: Signals handled only by the parent, which has writes to finish when it is stopped.
@@ -53,7 +53,7 @@ class Child:
                     stdin=theirs.fileno(),
                     stdout=results,
                     pass_fds=[lock_fd],
-                    start_new_session=True,  # a terminal's signals are for the parent
+                    start_new_session=True,  # signals of a terminal must reach only the parent
                 )
             except BaseException:
                 ours.close()
@@ -78,7 +78,7 @@ class Child:
 
     def reap(self) -> int:
         """Return the exit code; kill a running process. Afterwards none of its writes can reach the disk."""
-        self.process.kill()  # before its socket is closed, at which it would end by itself
+        self.process.kill()  # before its socket is closed, which would end the process
         self.socket.close()
         if self.answers >= 0:
             os.close(self.answers)

@@ -36,7 +36,8 @@ def connect_writer(path: Path, *, migrations: tuple[str, ...] = MIGRATIONS) -> s
     """Open a connection for writing; create or migrate the tables. Raises the classes of ``errors``."""
     try:
         if not path.exists():
-            # It holds Secrets; SQLite gives its log the same permissions. (Not when it exists: closing a descriptor of
+            # The file contains Secrets; SQLite creates its log with the same permissions. (Not when it exists: closing a
+            # descriptor of
             # a file drops the locks that other connections of this process have on it.)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         connection = batches.connect(str(path))

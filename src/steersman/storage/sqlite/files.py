@@ -1,4 +1,4 @@
-"""Open resources of a store: lock, connections, reader threads, and what the writer starts with."""
+"""Open resources of a store: lock, connections, reader threads and the writer's connection or process."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ class Files:
                 undo.callback(first.close)
                 session = read_session(connection)
                 wal_index = WalIndex(str(path))
-                # Called after ``first.close``: what is undone first was entered last.
+                # Called after ``first.close``, because callbacks run in reverse order.
                 files = cls(path, lock, first, wal_index)
                 undo.pop_all()
                 undo.callback(files.release)
                 undo.callback(files.close_readers)
                 child = files.start_first_process() if writer == "process" else None
-                if child is not None:  # it starts while the file is loaded
+                if child is not None:  # the process starts while the file is loaded
                     undo.callback(child.reap)
                 contents = files._begin(session, verify_start(path, session, wal_index.position()), connection)
                 target = child or OpenFile(path)
@@ -111,7 +111,7 @@ class Files:
         revision = session.revision if not verdict.jump_from else verdict.jump_from + UNKNOWN_JUMP
         if revision > REVISION_MAX:
             raise CorruptStore(self.path, f"revision {revision} is out of range")
-        # Closed after the other readers have looked into the file: the last one to close would take its log along.
+        # Closed after the other readers have opened the file: the last connection to close removes its log.
         with closing(connect_writer(self.path)) as writer:
             begin_session(
                 writer,

@@ -2,8 +2,7 @@
 
 A thread waiting for the GIL requests it after the switch interval, and the interval restarts whenever the GIL was free.
 A busy loop frees it at every system call, too briefly for another core to take it, so a thread may wait for it for up
-to seconds each time. A loop that waits for a moment leaves the GIL to the threads, with no switch interval of the
-process (``docs/decisions/0001``).
+to seconds each time. A short wait of the loop leaves the GIL to the threads (``docs/decisions/0001``).
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ class GILRelease:
         self._signal.acquire()
 
     def notify(self) -> None:
-        """End the wait of the loop, or its next one: a thread has finished its work. May be called from any thread."""
-        with contextlib.suppress(RuntimeError):  # a notification waits already
+        """End the current or next wait of the loop, because a thread has finished its work. Thread-safe."""
+        with contextlib.suppress(RuntimeError):  # a notification is pending already
             self._signal.release()
 
     def wait(self) -> float:
-        """Wait for a moment; return the seconds after which to wait again, if threads still work then."""
+        """Wait briefly; return the seconds until the next wait, if threads are still busy then."""
         is_notified = self._signal.acquire(timeout=RELEASE_SECONDS)
         before, self._last_progress = self._last_progress, self._progress()
         self.idle_waits = 0 if is_notified or self._last_progress != before else self.idle_waits + 1

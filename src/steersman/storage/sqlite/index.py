@@ -1,4 +1,4 @@
-"""In-memory index of all keys, ahead of the disk by the writes in flight, with rollback of failed writes."""
+"""In-memory index of all keys, including writes in flight, with rollback of failed writes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """A key as of the newest accepted write, durable or not yet."""
+    """Key as of the newest accepted write, durable or not."""
 
-    #: Shared by rows, events and results.
+    #: Key string, shared by rows, events and results.
     key: str
     mod_revision: int
     create_revision: int
@@ -51,7 +51,7 @@ class Write:
         on_settled: Callable[[bool], None] | None = None,
     ) -> None:
         self.done = done
-        #: 0 when no key changes.
+        #: Revision of the write; 0 if no key changes.
         self.revision = revision
         #: Fingerprint of all keys after and before the write.
         self.fingerprint = 0
@@ -63,7 +63,7 @@ class Write:
         self.undo: list[tuple[str, Entry | None]] = []
         #: Statements for leases and marks.
         self.statements = statements
-        #: Callback on the event loop with whether the write was persisted.
+        #: Callback on the event loop; receives True if the write was persisted.
         self.on_settled = on_settled
 
 

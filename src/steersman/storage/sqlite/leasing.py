@@ -1,8 +1,8 @@
 """Durable leases: the table in memory, and its persisted part.
 
-Persisted is the remaining time after a restart: the full TTL, unless the lease was found partly elapsed at the last
-checkpoint. So renewals cost no write, except for leases persisted with less; downtime does not count, as no lease could
-be renewed meanwhile.
+The remaining time after a restart is persisted: the full TTL, unless the lease was partly elapsed at the last checkpoint. So
+renewals need no write, except for leases persisted with less; downtime does not count, because no lease can be renewed
+meanwhile.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _RETRY_SECONDS = 1.0
 
 
 class Leasing:
-    """Grants, renews and ends leases durably."""
+    """Durable leases: grant, renewal and end."""
 
     def __init__(self, table: LeaseTable, pipeline: Pipeline, tasks: Supervisor) -> None:
         self._table = table

@@ -1,6 +1,5 @@
-"""One process per store: an advisory lock that the kernel releases when its holder ends.
-
-The holder shares it with its writer process, which may outlive it by one commit: an opener waits for that.
+"""Advisory lock for one process per store, which the kernel releases when its holder ends. The holder shares it with its writer
+process, which may outlive it by one commit, for which an opener waits.
 """
 
 from __future__ import annotations
@@ -48,7 +47,9 @@ class FileLock:
                 os.close(fd)
                 raise StoreLocked(store, holder)
             time.sleep(_LOOK_SECONDS)
-        with contextlib.suppress(OSError):  # a full disk: the lock holds all the same, only its message is poorer
+        with contextlib.suppress(
+            OSError
+        ):  # the disk is full: the lock is valid, but the process ID is missing in messages
             os.ftruncate(fd, 0)
             os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         return cls(path, fd)
@@ -81,7 +82,7 @@ def _is_alive(pid: int) -> bool:
         process = os.pidfd_open(pid)
     except ProcessLookupError:
         return False
-    except OSError:  # a kernel without it, or a number that cannot be one
+    except OSError:  # not supported by the kernel, or an invalid process ID
         return True
     try:
         ended = select.poll()

@@ -1,8 +1,8 @@
 """Write pipeline on the event loop: accept, persist, apply.
 
-Accepting checks nothing and cannot fail: it assigns the revision, updates the index, and queues the rows. So the next
-transaction is decided on the state including writes in flight, and never waits for the disk. Writes accepted in one
-pass of the event loop go to the writer together; while the writer has no room they are collected. Applying notifies the
+Accepting cannot fail: it assigns the revision, updates the index, and queues the rows. So the next transaction is evaluated on
+the state including writes in flight, without waiting for the disk. Writes accepted in one
+pass of the event loop go to the writer together; they are collected while the writer has no room. Applying notifies the
 watchers and then the callers, in revision order. When a write cannot be persisted, everything accepted since the last
 applied revision is rolled back: each of those writes may depend on a failed one.
 """
@@ -64,7 +64,7 @@ class Pipeline:
         self._fingerprint = fingerprint
         #: Newest revision that is durable and was delivered to the watchers.
         self.revision = revision
-        #: Newest revision assigned to a write. Never decreases, also when the write failed.
+        #: Newest revision assigned to a write. Never decreases, even if the write fails.
         self._assigned = revision
         self._leases = leases
         self._squashed = squashed
@@ -76,9 +76,9 @@ class Pipeline:
         #: callers, each of which waits for its own.
         self._in_flight: deque[list[Write]] = deque()
         self._gathered: list[Write] = []
-        #: Number of failures, each of which refused all writes in flight.
+        #: Number of failures, each of which rolled back all writes in flight.
         self.refusals = 0
-        #: Writes accepted and settled so far, and who waits for the latter to reach a number.
+        #: Numbers of accepted and settled writes, and callers waiting for a number of settled writes.
         self._accepted = 0
         self._settled = 0
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
@@ -87,7 +87,7 @@ class Pipeline:
 
     @property
     def is_stalled(self) -> bool:
-        """True if the writer makes no progress; writes are refused then."""
+        """True if the writer makes no progress; writes are then refused."""
         return self._stalls.is_stalled
 
     def close(self) -> None:
@@ -106,9 +106,8 @@ class Pipeline:
     ) -> asyncio.Future[int]:
         """Queue ``changes``, whose expectations hold, and ``statements`` as one commit.
 
-        The future completes with the last revision when all is durable and applied, with ``Unavailable`` when it could
-        not be persisted. ``on_settled`` is called just before, with whether it was persisted, even if the future was
-        cancelled.
+        The future completes with the last revision when the commit is durable and applied, with ``Unavailable`` if it was not
+        persisted. ``on_settled`` is called just before with True if it was persisted, even if the future was cancelled.
         """
         if len(changes) > POSITIONS_MAX:
             raise ValueError(f"a transaction writes {POSITIONS_MAX} keys at most")

@@ -1,4 +1,4 @@
-"""``Writer`` with a process of its own: sends it frames of writes from the event loop and receives their results.
+"""``Writer`` in a child process: sends frames of writes from the event loop and receives their results.
 
 The loop never waits for the process: a frame costs one encoding and one send, a commit one receive. While a frame waits
 for room in the socket, further writes collect in the pipeline, so at most one frame (and a few bytes) is encoded and
@@ -91,7 +91,7 @@ class ProcessWriter:
     def end(self) -> None:
         child, self._child = self._child, None
         if child is not None and self._frames:
-            child.reap()  # it waits for the rest of a partly sent frame
+            child.reap()  # the process waits for the rest of a partly sent frame
         elif child is not None:
             child.end()
 
@@ -159,7 +159,7 @@ class ProcessWriter:
             self._epoch += 1
         self._settled(self._in_flight.settle(frames, error), error)
 
-    # The end of a process, and the start of another.
+    # End of a process, and start of the next one.
 
     def _lost(self, child: Child) -> None:
         self._unwatch(child)

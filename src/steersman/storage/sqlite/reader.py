@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from steersman.storage.sqlite.index import Index
 
 
-#: Sorts after every text: end of an unbounded range.
+#: Value that sorts after every text: end of an unbounded range.
 _NO_END = b""
-#: Rows and approximate bytes of joined values that are read, and decoded under the GIL, at once.
+#: Bounds of a page, which is decoded under the GIL in one step: rows, and approximate bytes of joined values.
 _PAGE_ROWS = 250
 _BLOB_BYTES = 1 << 18
 _INDEX_PAGE_ROWS = 5000
@@ -39,7 +39,7 @@ _CATCH_UP_BYTES = 1 << 20
 _PRESENT = (
     "SELECT key, mod_revision, create_revision, lease_id, value, checksum FROM latest WHERE key >= :low AND key < :high"
 )
-#: The state at ``:at``: rows that have not changed since, and rows put out of their place since that were there then.
+#: State at ``:at``: unchanged rows, and replaced rows that were current at that revision.
 _PAST = f"""
 {_PRESENT} AND mod_revision <= :at
 UNION ALL
@@ -47,9 +47,8 @@ SELECT key, mod_revision, create_revision, lease_id, value, checksum FROM histor
 WHERE key >= :low AND key < :high AND id >= :after_id AND mod_revision <= :at
 """
 _PRESENT_COUNT = "SELECT count(*) FROM latest WHERE key >= :low AND key < :high"
-#: Counted from the present backwards, since the present's count needs no look at the rows: without the keys made since,
-#: and of those changed since as many as there were, in place of those that there are. (The plus signs: what was written
-#: since is less than the whole range.)
+#: Count at ``:at``, derived from the current count, which needs no scan: subtract keys created since, and correct for keys
+#: changed since. (The plus signs disable the index on keys: the rows written since are fewer than the whole range.)
 _PAST_COUNT = f"""
 WITH since AS (SELECT key, mod_revision FROM history WHERE id >= :after_id AND +key >= :low AND +key < :high)
 SELECT ({_PRESENT_COUNT})
@@ -63,8 +62,8 @@ FROM ({rows} ORDER BY key LIMIT :rows)
 """
 _VALUES = "SELECT CAST(group_concat(CAST(value AS TEXT), '') AS BLOB) FROM ({rows} ORDER BY key)"
 
-#: Where the events of a window come from, as their revisions and about their sizes: what was changed or removed, what
-#: was made and is as it was, and what was made and changed since.
+#: Revisions and approximate sizes of the events of a window: changes and deletions, creations of unchanged keys, and creations
+#: of keys changed since.
 _EVENTS = (
     f"SELECT id >> {POSITION_BITS}, length(value) FROM history WHERE id >= :first AND id < :end ORDER BY id LIMIT :rows",
     f"SELECT id >> {POSITION_BITS}, length(value) FROM latest WHERE id >= :first AND id < :end ORDER BY id LIMIT :rows",
@@ -72,8 +71,8 @@ _EVENTS = (
     WHERE mod_revision = create_revision AND mod_revision > :after AND mod_revision <= :upto
     ORDER BY mod_revision LIMIT :rows""",
 )
-#: What the writes of a window wrote. The value is where the key's next write put it, or in its place still; when it is
-#: in neither, the key is squashed and the value gone. (The plus signs keep SQLite from walking the window by key.)
+#: Events of a window. The value is in the history row of the key's next write, or in ``latest``; if it is in neither, the key
+#: is squashed and the value lost. (The plus signs keep SQLite from scanning the window by key.)
 _WRITES = f"""
 WITH changed AS (
   SELECT id, key, removed, create_revision, id >> {POSITION_BITS} AS revision,
@@ -117,7 +116,7 @@ class Reader:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        #: Counter of the pages of ranges, for ``reader_threads``.
+        #: Number of pages read, for ``reader_threads``.
         self.pages_read = 0
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Threads for large reads. While one is under way, the event loop releases the GIL to them in each of its turns."""
+"""Threads for large reads. During a read the event loop releases the GIL in each of its iterations."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class ReaderThreads:
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(READ_THREADS, thread_name_prefix="store reader")
         self._readers: list[Reader] = []
-        #: Readers not used by a thread.
+        #: Idle readers.
         self._idle: queue.SimpleQueue[Reader] = queue.SimpleQueue()
-        #: Reads that wait for a thread or are under way.
+        #: Number of queued and running reads.
         self._running = 0
         self._gil_release = GILRelease(self._pages_read)
         self._is_releasing_gil = False
@@ -39,7 +39,7 @@ class ReaderThreads:
         self._idle.put(reader)
 
     async def run(self, work: Callable[[Reader], T]) -> T:
-        """Return what ``work`` returns in a thread. Raises what it raises."""
+        """Run ``work`` in a thread and return its result. Raises its error."""
         loop = asyncio.get_running_loop()
         self._running += 1
         if not self._is_releasing_gil:

@@ -1,7 +1,7 @@
 """Offline check, backup and repair of store files.
 
-``inspect`` reports all damage; ``repair`` writes the readable contents into a new file, whose revisions start above
-every one that may have been used, and keeps the damaged files aside; ``back_up`` copies a store, which may be open.
+``inspect`` reports all damage; ``repair`` writes the readable contents into a new file, whose revisions start above every
+revision that may have been used, and moves the damaged files aside; ``back_up`` copies a store, which may be open.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def inspect(path: Path, *, decode: Callable[[str, bytes], str] | None = None) ->
         report.problems.append(str(error))
     except (WritesMissing, CorruptStore) as finding:
         report.problems.append(str(finding))
-    except (ValueError, TypeError) as mismatch:  # what is read is not of the type it was written with
+    except (ValueError, TypeError) as mismatch:  # a value has another type than when written
         report.problems.append(f"the tables are damaged: {mismatch}")
     return report
 
@@ -100,12 +100,12 @@ def _inspect_start(report: Report, path: Path, connection: sqlite3.Connection) -
 def _wal_position(path: Path) -> WalPosition:
     try:
         wal_index = WalIndex(str(path))
-    except FileNotFoundError:  # a file that is not in WAL mode
+    except FileNotFoundError:  # the file is not in WAL mode
         return WalPosition()
     try:
         return wal_index.position()
     finally:
-        # Although a connection is open: the caller holds the lock of the store, and only reads.
+        # Safe with an open connection: the caller holds the lock of the store and only reads.
         wal_index.close()
 
 
@@ -218,7 +218,7 @@ class Salvage(msgspec.Struct):
 
 
 def salvage(path: Path) -> Salvage:
-    """Read all readable contents from copies, with and without the log, and keep the larger. Raises ``StoreError``."""
+    """Read all readable contents from copies with and without the log; return the larger result. Raises ``StoreError``."""
     if not path.exists():
         raise StoreNotWritable(path, "no such file")
     salvages: list[Salvage] = []
@@ -231,7 +231,7 @@ def salvage(path: Path) -> Salvage:
                     shutil.copyfile(part, copy.with_name(copy.name + suffix))
             salvages.append(_salvage_copy(path, copy))
             if not copy.with_name(copy.name + "-wal").exists() and len(suffixes) > 1:
-                break  # there was no log
+                break  # no log existed
     best = max(salvages, key=lambda one: (not one.problems, one.revision, len(one.rows)))
     record, exists = read_record(str(path))
     if record is not None:
@@ -305,7 +305,7 @@ def _walk(connection: sqlite3.Connection, problems: list[str]) -> Iterator[_Row]
 
 
 def repair(path: Path, salvaged: Salvage, *, suffix: str) -> int:
-    """Replace the damaged file by a new one with the salvaged contents; keep the old one with ``suffix``.
+    """Replace the damaged file by a new one with the salvaged contents; rename the old one with ``suffix``.
 
     The history is empty; the new revision, which is returned, was never used before. Raises ``StoreError``,
     ``OSError``.

@@ -115,7 +115,7 @@ CREATE TRIGGER created INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.CREATED
 END;
 """
 
-#: Rows of ``latest`` are numbered by the making of their keys, and that leaves no row in the history any more.
+#: Rows of ``latest`` are numbered by the creation of their keys, which no longer adds a history row.
 _SECOND = f"""
 DROP VIEW change;
 ALTER TABLE latest RENAME TO latest_before;
@@ -132,7 +132,7 @@ CREATE TRIGGER created INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.CREATED
 END;
 """
 
-#: Every row carries a checksum, and the session (one opening of the store) that changed the file last is named in it.
+#: Every row has a checksum, and the file records the session (one opening of the store) that changed it last.
 _DISPLACE_CHECKED = f"""
   INSERT INTO history
     SELECT NEW.id, key, NEW.kind = {Kind.REMOVED:d}, mod_revision, create_revision, lease_id,
@@ -180,8 +180,7 @@ CREATE TRIGGER removed INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.REMOVED
 END;
 """
 
-#: ``MIGRATIONS[n]`` leads from schema ``n`` (``PRAGMA user_version``) to ``n + 1``. Entries are never changed once
-#: released, only added.
+#: ``MIGRATIONS[n]`` leads from schema ``n`` (``PRAGMA user_version``) to ``n + 1``. Released entries never change.
 MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
 #: The first schema whose files carry checksums and have an acknowledgement record.
 CHECKED_SCHEMA = 3

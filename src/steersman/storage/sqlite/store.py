@@ -118,8 +118,9 @@ class SqliteStore:
         """Open or create the file; its folder must exist.
 
         ``history_retention_seconds`` bounds the age of readable history, ``history_max_bytes`` its size.
-        ``squash_prefixes`` are described in the package; each ends in ``/``. ``disk_clock`` measures the latency of the
-        disk: real time, even if ``clock`` is a fake. ``writer`` selects what writes the file; None: as ``writer_kind`` says.
+        ``squash_prefixes``: see the package; each ends in ``/``. ``disk_clock`` measures the latency of the
+        disk: real time, even if ``clock`` is a fake. ``writer`` selects the implementation of the writer; None for that of
+        ``writer_kind``.
 
         Raises ``StoreLocked``, ``NotAStore``, ``SchemaTooNew``, ``CorruptStore``, ``StoreNotWritable``.
         """
@@ -172,7 +173,7 @@ class SqliteStore:
             return kv
         kv = self._files.read(lambda reader: reader.get(key))
         if kv is None:
-            await self._pipeline.settled()  # its removal may be durable and not applied yet
+            await self._pipeline.settled()  # the removal may be durable but not applied yet
             return self._recheck_absent(key)
         if kv.mod_revision > self._pipeline.revision:
             await self._pipeline.applied(kv.mod_revision)
@@ -211,7 +212,7 @@ class SqliteStore:
 
     async def _after_range(self, prefix: str, revision: int, revision_on_disk: int) -> None:
         if revision:
-            self._check_readable(prefix, revision)  # it may have been compacted during the read
+            self._check_readable(prefix, revision)  # compaction may have run during the read
         else:
             await self._pipeline.applied(revision_on_disk)
 
@@ -368,7 +369,7 @@ def _closed() -> Unavailable:
 
 
 def start_writer(target: Child | OpenFile, files: Files, settled: Settled) -> Writer:
-    """Return the writer of open files, on the running event loop; ``target`` decides which body it is."""
+    """Return the writer of open files on the running event loop; ``target`` selects the implementation."""
     if isinstance(target, OpenFile):
         return ThreadWriter(target, settled, reached=files.reached)
     return ProcessWriter(target, settled, start=files.start_process, reached=files.reached)

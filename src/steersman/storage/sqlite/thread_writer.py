@@ -1,8 +1,7 @@
 """``Writer`` with a thread of this process.
 
-It needs no second process and no encoding, but it waits for the interpreter lock after each call of SQLite. While
-frames make no progress, the event loop releases the GIL to it (``gil_release``), so a loop that never rests delays a write, and
-does not starve it.
+It needs no second process and no encoding, but it waits for the interpreter lock after each call of SQLite. While frames make
+no progress, the event loop releases the GIL (``gil_release``), so a busy loop delays a write but does not starve it.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Bound of the frames in flight; more writes gather in the pipeline, in larger frames.
+#: Maximum number of frames in flight; further writes are collected in the pipeline, in larger frames.
 FRAMES_MAX: Final = 32
-#: Time without a result after which the loop begins to release the GIL.
+#: Time without a result after which the loop starts releasing the GIL.
 STARVED_SECONDS: Final = 0.02
 
 
@@ -43,7 +42,7 @@ class Cancellable(Protocol):
 
 
 class OpenFile:
-    """The connection that the thread is to write with, opened while the file is loaded."""
+    """Connection of the writer thread, opened while the file is loaded."""
 
     def __init__(self, path: Path) -> None:
         """Raises ``sqlite3.Error``."""
@@ -60,7 +59,7 @@ class OpenFile:
     def abandon(self) -> None:
         """Close the connection without a checkpoint, as if the process had been killed: the log stays for the next opener.
 
-        The last connection to close would remove it, unless that one is for reading only.
+        The last connection to close would remove it, unless it is read-only.
         """
         try:
             reader = connect_reader(self._path)
@@ -73,12 +72,12 @@ class OpenFile:
         reader.close()
 
 
-#: Connections whose end would remove a log that is needed.
+#: Abandoned connections, which must stay open because closing them would remove the log.
 _unclosable: list[Batches] = []
 
 
 class ThreadWriter:
-    """Owner of the writer thread. A daemon: an interpreter that exits loses no acknowledged write."""
+    """Owner of the writer thread, which is a daemon: interpreter exit loses no acknowledged write."""
 
     def __init__(self, file: OpenFile, settled: Settled, *, reached: Callable[[dict[int, int]], int]) -> None:
         """``reached`` receives the fingerprints of the revisions in flight and returns the revision on disk."""
@@ -88,14 +87,14 @@ class ThreadWriter:
         self._in_flight = InFlight(reached)
         #: Failures reported by the thread: it drops frames of earlier epochs.
         self._epoch = 0
-        #: Why the thread has ended early; all writes fail then.
+        #: Error that ended the thread early; all writes then fail.
         self._failure = ""
         self._detached = False
-        #: Results that the thread has reported; written by the thread only.
+        #: Number of reported results; written by the thread only.
         self._results = 0
         self._results_seen = 0
         self._gil_release = GILRelease(lambda: self._results)
-        #: The next look at the progress of the thread, while frames are in flight.
+        #: Timer of the next progress check, while frames are in flight.
         self._look: Cancellable | None = None
         self._inbox = _Inbox(self._report)
         # Not ``_thread``, which mypyc would name ``__thread``, a keyword of C.
@@ -153,7 +152,7 @@ class ThreadWriter:
     # On the event loop.
 
     def _release_gil_if_starved(self) -> None:
-        """Release the GIL if there was no result since the last look; look again while frames are in flight."""
+        """Release the GIL if there was no result since the last check; check again while frames are in flight."""
         self._look = None
         if not self._in_flight or self._failure:
             return
@@ -176,13 +175,13 @@ class ThreadWriter:
 
 
 class _Inbox:
-    """Messages for the thread. ``put`` is for the loop, the rest for the thread."""
+    """Messages for the thread. ``put`` is called by the loop, the other methods by the thread."""
 
     def __init__(self, report: Callable[[int, str], None]) -> None:
-        #: Not a ``SimpleQueue``, whose time-out may never end (``gil_release``).
+        #: Not a ``SimpleQueue``, whose timeout may never end (``gil_release``).
         self._messages: queue.Queue[Message] = queue.Queue()
         self._report = report
-        #: Taken to find out that there is one, not received yet.
+        #: Message that was dequeued by ``is_waiting`` and not received yet.
         self._next: list[Message] = []
 
     def put(self, message: Message) -> None:

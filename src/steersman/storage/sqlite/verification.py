@@ -1,7 +1,7 @@
 """Verification at start: are all acknowledged writes in the file and its write-ahead log (WAL)?
 
-SQLite silently ends its log at the first frame that is not valid, and starts without a log that is missing. So a start
-compares what SQLite recovered with the acknowledgement record (``ack_record``), before it changes anything:
+SQLite silently ends its log at the first frame that is not valid, and starts without a log that is missing. So a start compares
+the recovered state with the acknowledgement record (``ack_record``) before any change:
 
 ===============================================  ==================================================================
 found                                            result
@@ -133,7 +133,7 @@ def _judge_foreign(path: Path, session: Session, record: AckRecord) -> Verdict:
 
 
 def _judge_short_log(path: Path, session: Session, record: AckRecord) -> Verdict:
-    """Judge a file without the end of its log: it may be complete all the same."""
+    """Judge a file without the end of its log, which may still be complete."""
     if session.revision == record.revision:
         return Verdict(record.fingerprint, needs_check=True, drops_history=True)
     raise WritesMissing(

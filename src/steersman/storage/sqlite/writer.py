@@ -1,4 +1,4 @@
-"""The writer of a store: what makes batches durable, on behalf of the pipeline.
+"""Interface of the writer, which makes batches of the pipeline durable.
 
 | body | batches run in | chosen |
 | --- | --- | --- |
@@ -20,27 +20,26 @@ if TYPE_CHECKING:
 
     from steersman.storage.sqlite.index import Row
 
-#: Which body writes.
+#: Implementation of the writer.
 WriterKind = Literal["process", "thread"]
 #: An SQL statement and its parameters.
 Statement = tuple[str, tuple[object, ...]]
-#: Receives the number of frames that became durable, oldest first, and an error, if any. With an error all other frames
-#: have failed. The call is also the signal that there is room again.
+#: Receives the number of frames that became durable, oldest first, and an error, if any, after which all other frames have
+#: failed. The call also signals that there is room again.
 Settled = Callable[[int, str], None]
 
 
 def writer_kind() -> WriterKind:
-    """Return the faster body on the CPUs of this process."""
+    """Return the faster implementation for the CPUs of this process."""
     affinity = getattr(os, "sched_getaffinity", None)  # Linux
     cpus = len(affinity(0)) if affinity is not None else os.cpu_count()
     return "thread" if cpus == 1 else "process"
 
 
 class Writer(Protocol):
-    """Makes frames of writes durable, in order, and reports each to a ``Settled``.
-
-    All methods but ``end`` run on the event loop and never wait for the disk. After a failed frame the frames behind it
-    fail, too: each may depend on it. Every frame is settled once, unless the writer was detached.
+    """Writer that makes frames of writes durable, in order, and reports each to a ``Settled``. All methods except ``end`` run
+    on the event loop and never wait for the disk. After a failed frame all later frames fail, because each may depend on it.
+    Every frame is settled once, unless the writer was detached.
     """
 
     @property
@@ -57,7 +56,7 @@ class Writer(Protocol):
         """Delete the history up to ``revision``, in steps between batches."""
 
     def detach(self) -> None:
-        """Settle nothing from now on; call ``end`` next."""
+        """Stop reporting; ``end`` must be called next."""
 
     def end(self) -> None:
         """Finish the frames and close the file, after the readers have. Blocks."""
@@ -78,7 +77,7 @@ class InFlight:
         self._frames.append((revision, fingerprint))
 
     def settle(self, count: int, error: str) -> int:
-        """Remove the oldest frames, which are durable, or after an error all; return how many are durable."""
+        """Remove the oldest frames, which are durable, or all after an error; return the number of durable ones."""
         if error:
             self._frames.clear()
             return 0
@@ -91,7 +90,7 @@ class InFlight:
         self._frames.clear()
 
     def take_all(self) -> tuple[int, bool]:
-        """Remove all frames of a writer that ended; return how many are on disk, and whether the others have failed."""
+        """Remove all frames of a writer that ended; return the number on disk, and True if the others have failed."""
         reached = self._reached(dict(self._frames))
         on_disk = max((n for n, (revision, _) in enumerate(self._frames, 1) if 0 < revision <= reached), default=0)
         has_failed = len(self._frames) > on_disk
