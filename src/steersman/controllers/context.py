@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ControllerContext(RuntimeContext):
-    """One controller's view of the process; a controller closes nothing in it.
+    """Clients, informers and options of one controller, owned by the manager.
 
     ``client`` and ``events`` act as the controller's own service account; ``informers`` are shared by all controllers
     and started after every controller has been built, so request them in ``build``.
@@ -34,10 +34,7 @@ class ControllerContext(RuntimeContext):
         informers: InformerFactory | None = None,
         served: Collection[str] = (),
     ) -> None:
-        """``name`` is the one in ``registry``.
-
-        ``served``: each ``group/version resource`` of the server, for a controller that can do without one.
-        """
+        """``name``: name in ``registry``. ``served``: each ``group/version resource`` of the server, for optional resources."""
         super().__init__(client, dice=dice, metrics=metrics, informers=informers)
         self.name: Final = name
         self.options: Final = options

@@ -21,7 +21,7 @@ GROUP: Final = "steersman.controllers"
 
 
 class RegistryError(ValueError):
-    """A controller of another package cannot be loaded; the text names the package and the reason."""
+    """A controller of another package cannot be loaded; the message has the package and the reason."""
 
 
 class InstalledController(NamedTuple):
@@ -57,8 +57,8 @@ class InstalledController(NamedTuple):
 def installed_controllers(reserved: Collection[str] = ()) -> tuple[InstalledController, ...]:
     """Return the controllers of installed packages by name; ``reserved`` names are those of other controllers.
 
-    Raises RegistryError for a name that is reserved, that two packages have, or that is no DNS subdomain: a choice by
-    ``--controllers`` would be ambiguous.
+    Raises RegistryError for a name that is reserved, defined by two packages, or not a DNS subdomain: ``--controllers`` would
+    be ambiguous.
     """
     controllers = sorted(
         (InstalledController(point.name, point) for point in metadata.entry_points(group=GROUP)),

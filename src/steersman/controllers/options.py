@@ -6,7 +6,7 @@ import msgspec
 
 
 class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of the controllers themselves. Serving and leader election are ``manager.options``.
+    """Options of the controllers. Those of serving and leader election are in ``manager.options``.
 
     A controller adds its fields here; the command line derives flags from their names.
     """
@@ -20,11 +20,11 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     #: Resync period of terminating namespaces, in seconds.
     namespace_sync_period_seconds: float = 300.0
-    #: Period after which the use of every ResourceQuota is counted again.
+    #: Resync period of ResourceQuotas.
     resource_quota_sync_period_seconds: float = 300.0
     #: Resync period of PersistentVolumes and claims, in seconds.
     pvclaimbinder_sync_period_seconds: float = 15.0
-    #: Seconds that a recycler pod may run: at least the minimum, and the increment for each GiB of the volume.
+    #: Timeout of a recycler pod in seconds: the minimum, and the increment for each GiB of the volume.
     pv_recycler_minimum_timeout_hostpath: int = 60
     pv_recycler_timeout_increment_hostpath: int = 30
     pv_recycler_minimum_timeout_nfs: int = 300
@@ -34,17 +34,17 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
     pv_recycler_pod_template_filepath_nfs: str = ""
 
     enable_garbage_collector: bool = True
-    #: Dynamic provisioning is enabled.
+    #: Enable dynamic provisioning.
     enable_dynamic_provisioning: bool = True
     #: PEM file; published to every namespace and in token Secrets. Empty: the client's CA.
     root_ca_file: str = ""
-    #: PEM file of the key that signs tokens in Secrets. Empty: no tokens.
+    #: PEM file of the key that signs tokens in Secrets; empty for no tokens.
     service_account_private_key_file: str = ""
-    #: How long a token in a Secret may be unused before it is invalidated, and invalid before it is deleted.
+    #: Time after which an unused token in a Secret is invalidated, and after which an invalid one is deleted.
     legacy_service_account_token_clean_up_period_seconds: float = 365 * 24 * 3600.0
-    #: Ended pods beyond this number are deleted; 0 or less: none.
+    #: Terminated pods above this number are deleted; 0 or less disables the deletion.
     terminated_pod_gc_threshold: int = 12500
-    #: PEM; a certificate and its key that sign certificates of all signers that have none of their own below.
+    #: PEM files of the default CA certificate and key, for all signers without their own below.
     cluster_signing_cert_file: str = ""
     cluster_signing_key_file: str = ""
     cluster_signing_kubelet_serving_cert_file: str = ""
@@ -55,23 +55,23 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
     cluster_signing_kube_apiserver_client_key_file: str = ""
     cluster_signing_legacy_unknown_cert_file: str = ""
     cluster_signing_legacy_unknown_key_file: str = ""
-    #: The longest life of a signed certificate.
+    #: Maximum duration of a signed certificate.
     cluster_signing_duration_seconds: float = 365 * 24 * 3600.0
 
-    #: Seconds without heartbeat until a Node is unknown; and for a Node that never posted status, since creation.
+    #: Grace periods in seconds without heartbeat: of a Node, and of a new Node without any status since its creation.
     node_monitor_grace_period_seconds: float = 50.0
     node_startup_grace_period_seconds: float = 60.0
-    #: Nodes of a zone that may be tainted in a second for not being ready, and in a large zone of which a part is down.
+    #: Eviction rates of a zone in Nodes per second: normal, and of a large, partially disrupted zone.
     node_eviction_rate: float = 0.1
     secondary_node_eviction_rate: float = 0.01
-    #: The share of a zone's Nodes that must be unready for it to count as down in part.
+    #: Share of unready Nodes from which a zone is partially disrupted.
     unhealthy_zone_threshold: float = 0.55
     #: Zones up to this size are small: no evictions while they are partially disrupted.
     large_cluster_size_threshold: int = 50
 
     max_endpoints_per_slice: int = 100
     mirroring_max_endpoints_per_subset: int = 1000
-    #: How long changes of pods are gathered before endpoints are written; 0: not at all.
+    #: Batch period of pod changes before endpoints are written; 0 for no batching.
     endpoint_updates_batch_period_seconds: float = 0.0
     endpointslice_updates_batch_period_seconds: float = 0.0
     mirroring_endpointslice_updates_batch_period_seconds: float = 0.0
@@ -82,26 +82,26 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
     horizontal_pod_autoscaler_downscale_stabilization_seconds: float = 300.0
     #: Deviation of the usage ratio from 1 within which nothing is scaled.
     horizontal_pod_autoscaler_tolerance: float = 0.1
-    #: After a pod's start its processor use counts only while it is ready …
+    #: Period after a pod's start in which its CPU usage counts only while it is ready …
     horizontal_pod_autoscaler_cpu_initialization_period_seconds: float = 300.0
-    #: … and one that became unready within this was never ready.
+    #: … and in which a pod that became unready counts as never ready.
     horizontal_pod_autoscaler_initial_readiness_delay_seconds: float = 30.0
 
-    #: Whether Nodes get ranges for their pods out of ``cluster_cidr``: one CIDR, or one of each family after a comma.
+    #: Allocate pod CIDRs of Nodes from ``cluster_cidr``: one CIDR, or one per family separated by a comma.
     allocate_node_cidrs: bool = False
     cluster_cidr: str = ""
     #: Service CIDRs, which are excluded from Node CIDRs.
     service_cluster_ip_range: str = ""
     cidr_allocator_type: str = "RangeAllocator"
-    #: Lengths of the prefix of a Node's range; 0: 24 for IPv4, 64 for IPv6. The first one is for one family only.
+    #: Prefix lengths of a Node's CIDR; 0 for 24 (IPv4) or 64 (IPv6). The first is for single-family clusters only.
     node_cidr_mask_size: int = 0
     node_cidr_mask_size_ipv4: int = 0
     node_cidr_mask_size_ipv6: int = 0
 
-    #: Volumes are never force-detached from an unready Node.
+    #: Disable force-detach of volumes from unready Nodes.
     disable_force_detach_on_timeout: bool = False
 
-    # Keys that a controller works on at the same time.
+    # Numbers of workers.
     concurrent_cron_job_syncs: int = 5
     concurrent_daemonset_syncs: int = 2
     concurrent_deployment_syncs: int = 5

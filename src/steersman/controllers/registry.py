@@ -26,23 +26,23 @@ _PACKAGE: Final = "steersman.controllers."
 class Registration(NamedTuple):
     """Registered controller."""
 
-    #: As ``--controllers`` takes it.
+    #: Name for ``--controllers``.
     name: str
-    #: Below ``steersman.controllers``; it has a function ``build``. Empty: not part of this release.
+    #: Module below ``steersman.controllers`` with a function ``build``; empty if not part of this release.
     module: str = ""
-    #: Its name before 1.28, which ``--controllers`` takes as well.
+    #: Name before 1.28, also accepted by ``--controllers``.
     alias: str = ""
-    #: The account in ``kube-system`` that it acts as; its role is bootstrapped by the API server.
+    #: ServiceAccount in ``kube-system``; its role is bootstrapped by the API server.
     service_account: str = ""
-    #: ``group/version resource`` without which it has nothing to do; where one is missing it is skipped and named.
+    #: Required ``group/version resource``; the controller is skipped, with a log message, if one is not served.
     needs: tuple[str, ...] = ()
     on_by_default: bool = True
-    #: Of another package, in place of ``module``.
+    #: Controller of another package, in place of ``module``.
     installed: InstalledController | None = None
 
     @property
     def is_available(self) -> bool:
-        """True if it is part of this release or of an installed package."""
+        """True if the controller is part of this release or of an installed package."""
         return bool(self.module) or self.installed is not None
 
     @property
@@ -60,7 +60,7 @@ class Registration(NamedTuple):
         return build
 
 
-#: Controllers that a cloud-controller-manager runs; ``--controllers`` and leader migration know their names.
+#: Controllers of the cloud-controller-manager; their names are valid for ``--controllers`` and leader migration.
 CLOUD_CONTROLLERS: Final = frozenset(
     {"service-lb-controller", "node-route-controller", "cloud-node-lifecycle-controller"}
 )
@@ -196,7 +196,7 @@ def registered() -> tuple[Registration, ...]:
 
 
 def find(name: str) -> Registration | None:
-    """Return the controller of that name or alias. Raises RegistryError if an installed package must be asked and cannot."""
+    """Return the controller of that name or alias. Raises RegistryError if installed packages must be read and one is broken."""
     if not name:
         return None
     for entry in REGISTRY:
@@ -206,9 +206,8 @@ def find(name: str) -> Registration | None:
 
 
 def is_enabled(entry: Registration, selection: Sequence[str]) -> bool:
-    """Return whether ``--controllers`` enables one: its name does, ``-name`` disables it, ``*`` enables all on by default.
-
-    The first that names it counts, as in upstream's ``IsControllerEnabled``.
+    """Report whether ``--controllers`` enables a controller: ``name`` enables it, ``-name`` disables it, ``*`` enables all on
+    by default. The first match takes precedence, as in upstream's ``IsControllerEnabled``.
     """
     names = {entry.name, entry.alias} - {""}
     for word in selection:
@@ -222,8 +221,8 @@ def is_enabled(entry: Registration, selection: Sequence[str]) -> bool:
 def preload(selection: Sequence[str] = ("*",)) -> None:
     """Import the modules of the controllers that ``--controllers`` enables.
 
-    It takes long enough to keep an event loop from handling signals, and can be done before there is a server. Controllers
-    of other packages are left to ``load_installed``.
+    The import would block an event loop from handling signals; it needs no server. ``load_installed`` imports controllers of
+    other packages.
     """
     for entry in REGISTRY:
         if entry.module and is_enabled(entry, selection):
@@ -238,5 +237,5 @@ def load_installed(selection: Sequence[str]) -> None:
 
 
 def unknown(selection: Sequence[str]) -> list[str]:
-    """Return the items of ``--controllers`` that name no controller."""
+    """Return the unknown names in ``--controllers``."""
     return [word for word in selection if word != "*" and find(word.removeprefix("-")) is None]

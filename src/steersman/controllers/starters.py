@@ -1,7 +1,7 @@
-"""Registry controllers in the manager of another program.
+"""Controllers of the registry in the manager of another program.
 
 ``add_controllers`` builds them by name, as ``steersman controller-manager`` does, with the client, informers and
-metrics of the manager. They run beside the program's own controllers, and behind its elector if it has one.
+metrics of the manager. They run with the program's own controllers, and with its elector, if any.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def controller_names() -> tuple[str, ...]:
-    """Return the names that ``add_controllers`` takes. Raises RegistryError."""
+    """Return the names for ``add_controllers``. Raises RegistryError."""
     return tuple(entry.name for entry in registered() if entry.is_available)
 
 
@@ -29,7 +29,7 @@ async def add_controllers(manager: Manager, *names: str, options: ControllerOpti
 
     All act as the manager's client. After an error the manager must not be run. Raises RegistryError for a name that is unknown or
     not part of this release, for a controller that the options disable or whose API the server does not serve, and for a
-    broken entry point; ClientError if the server does not answer within 10 seconds.
+    broken entry point; ClientError if the server does not respond within 10 seconds.
     """
     entries = []
     for name in names:

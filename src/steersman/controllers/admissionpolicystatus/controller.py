@@ -1,4 +1,4 @@
-"""Controller of ValidatingAdmissionPolicies that are created or changed."""
+"""Controller of created and changed ValidatingAdmissionPolicies."""
 
 from __future__ import annotations
 

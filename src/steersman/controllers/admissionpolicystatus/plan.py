@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 
-#: Maximum number of kinds that a rule contributes; the first rule that reaches it is the last.
+#: Maximum number of kinds of a rule; rules after one that reaches it are ignored.
 TYPES_MAX: Final = 10
 
 
@@ -57,12 +57,12 @@ def matched(spec: Tree) -> list[list[Matched]]:
 
 
 def shown_kind(group: str, version: str, kind: str) -> str:
-    """Return the kind as type checking warnings name it."""
+    """Return the kind in the format of type checking warnings."""
     return f"{group}/{version}, Kind={kind}"
 
 
 def schema_of(document: Tree, group: str, version: str, kind: str) -> Tree | None:
-    """Return the schema of a kind in an OpenAPI v3 document; metadata is known without it."""
+    """Return the schema of a kind in an OpenAPI v3 document, without that of metadata."""
     gvk = {"group": group, "version": version, "kind": kind}
     for schema in ((document.get("components") or {}).get("schemas") or {}).values():
         if gvk in (schema.get("x-kubernetes-group-version-kind") or ()):
@@ -78,7 +78,7 @@ def schema_of(document: Tree, group: str, version: str, kind: str) -> Tree | Non
 def checked(policy: ValidatingAdmissionPolicy, warnings: Sequence[Tree] = ()) -> Tree:
     """Return the policy with its status, for server-side apply. ``warnings``: type errors of its expressions.
 
-    The UID is included: a recreated policy may have the same generation, and must not get these results.
+    The UID is included, because a recreated policy may have the same generation.
     """
     checking = {"expressionWarnings": list(warnings)} if warnings else {}
     return {

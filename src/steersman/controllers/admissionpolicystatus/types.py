@@ -31,7 +31,7 @@ class Types:
     async def kinds_of(self, matched: Matched) -> list[GroupVersionKind]:
         """Return the kinds of a resource, sorted; none if it is not served. Raises ClientError.
 
-        As for upstream's REST mapper, an empty group stands for any group.
+        As in upstream's REST mapper, an empty group matches any group.
         """
         group, version, name = matched
         if group and (built_in := table().get(group, version, name)) is not None:

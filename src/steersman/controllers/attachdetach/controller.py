@@ -52,7 +52,7 @@ class AttachDetachController(ManagedController):
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=10)
-        #: When an attachment was found to be of no use, in monotonic seconds.
+        #: Monotonic time at which an attachment became unneeded, by name.
         self._idle: dict[str, float] = {}
         #: Node by volume of requested attachments that the cache does not show yet; the request may have failed.
         self._requested_nodes: dict[str, str] = {}
@@ -178,7 +178,7 @@ class AttachDetachController(ManagedController):
                 waited=waited,
                 force_seconds=self._force_seconds,
             )
-        # Before anything is awaited, so that no other Node is given the same volume meanwhile.
+        # Before the first await, so that no other Node gets the same volume meanwhile.
         self._requested_nodes |= {
             volume_of(attachment): key
             for attachment in plan.attach
@@ -231,7 +231,7 @@ class AttachDetachController(ManagedController):
         return {name_of(attachment): now - self._idle.get(name_of(attachment), now) for attachment in attachments}
 
     def _next_check(self, plan: NodePlan) -> Result | None:
-        """Return when the first forced detach is due."""
+        """Return the time until the first forced detach."""
         now = self.clock.monotonic()
         waits = [self._idle[name_of(attachment)] + self._force_seconds - now for attachment in plan.held]
         remaining = [seconds for seconds in waits if 0 < seconds < float("inf")]

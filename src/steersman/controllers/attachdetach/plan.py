@@ -30,7 +30,7 @@ FORCE_SECONDS: Final = 360.0
 
 
 def is_managed(node: Node) -> bool:
-    """Report whether its kubelet leaves attaching to this controller."""
+    """Report whether attaching is delegated from the Node's kubelet to this controller."""
     return annotations_of(node).get(_MANAGED) == "true"
 
 
@@ -45,7 +45,7 @@ def needs_volumes(pod: Pod, node: Node | None) -> bool:
 
 
 def attachment_name(handle: str, driver: str, node: str) -> str:
-    """Return the name of a VolumeAttachment, which CSI components compute alike."""
+    """Return the name of a VolumeAttachment, computed as in CSI components."""
     return "csi-" + sha256(f"{handle}{driver}{node}".encode()).hexdigest()
 
 
@@ -56,7 +56,7 @@ def volume_name(volume: PersistentVolume) -> str:
 
 
 def is_shared(volume: PersistentVolume) -> bool:
-    """Report whether it may be on several Nodes at once."""
+    """Report whether the volume may be attached to several Nodes."""
     return bool(_SHARED & set((volume.spec.accessModes if volume.spec else None) or ()))
 
 
@@ -91,7 +91,7 @@ class NodePlan:
 
     attach: list[VolumeAttachment] = field(default_factory=list)
     detach: list[VolumeAttachment] = field(default_factory=list)
-    #: Volumes that are somewhere else and may be in one place only: names.
+    #: Names of exclusive volumes that are attached to another Node.
     elsewhere: list[str] = field(default_factory=list)
     #: Attachments that are detached once their Node has released the volume.
     held: list[VolumeAttachment] = field(default_factory=list)

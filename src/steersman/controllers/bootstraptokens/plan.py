@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TYPE: Final = "bootstrap.kubernetes.io/token"
 NAMESPACE: Final = "kube-system"
-#: In ``kube-public``.
+#: Name of the config map in ``kube-public``.
 CLUSTER_INFO: Final = "cluster-info"
 PUBLIC_NAMESPACE: Final = "kube-public"
 _KUBECONFIG: Final = "kubeconfig"

@@ -40,14 +40,14 @@ class Request:
     """Decoded PKCS#10 request. Raises ValueError if it is malformed."""
 
     def __init__(self, encoded: str) -> None:
-        """``encoded``: base64 of PEM, as the API holds it."""
+        """``encoded``: base64 of PEM, as in ``spec.request``."""
         self.x509: Final = x509.load_pem_x509_csr(base64.b64decode(encoded))
         if not self.x509.is_signature_valid:
             raise ValueError("the request's signature is wrong")
 
     @property
     def attributes(self) -> RequestAttributes:
-        """Return the attributes that the rules need."""
+        """Return the attributes for the rules."""
         names = self._names()
         return RequestAttributes(
             common_name="".join(_texts(self.x509.subject, NameOID.COMMON_NAME)[:1]),
@@ -130,7 +130,7 @@ def _key_usage(usages: Iterable[str]) -> x509.KeyUsage | None:
     key_usages = {_KEY_USAGES[usage] for usage in usages if usage in _KEY_USAGES}
     if not key_usages:
         return None
-    agreed = "key_agreement" in key_usages  # the last two mean nothing without it
+    agreed = "key_agreement" in key_usages  # the last two are only valid with it
     flags = {name: name in key_usages for name in dict.fromkeys(_KEY_USAGES.values())}
     flags["encipher_only"] &= agreed
     flags["decipher_only"] &= agreed

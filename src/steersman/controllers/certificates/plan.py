@@ -34,7 +34,7 @@ _PENDING_LIFE: Final = timedelta(hours=24)
 _POD_REQUEST_LIFE: Final = timedelta(minutes=15)
 #: ``notBefore`` is backdated, for clients with a slow clock.
 BACKDATE: Final = timedelta(minutes=5)
-#: Shorter lives are counted from now, without the time before.
+#: Shorter durations start now, without backdating.
 _SHORT: Final = timedelta(hours=8)
 _LIFE_MIN: Final = timedelta(minutes=10)
 
@@ -105,7 +105,7 @@ def api_client_fault(usages: Iterable[str]) -> str:
 
 
 def signer_fault(signer: str, requested: RequestAttributes, usages: Collection[str]) -> str:
-    """Return why a signer refuses a request; empty if it accepts it."""
+    """Return why a signer refuses a request; empty if it is accepted."""
     match signer:
         case "kubernetes.io/kubelet-serving":
             return kubelet_serving_fault(requested, usages)
@@ -134,12 +134,12 @@ def is_undecided(csr: CertificateSigningRequest) -> bool:
 
 
 def is_to_be_signed(csr: CertificateSigningRequest) -> bool:
-    """Report whether a request is approved, and neither signed nor failed."""
+    """Report whether a request is approved but neither signed nor failed."""
     return _has(csr, "Approved") and not (_has(csr, "Denied") or _has(csr, "Failed") or is_issued(csr))
 
 
 def is_issued(csr: CertificateSigningRequest) -> bool:
-    """Report whether there is a certificate."""
+    """Report whether the certificate is issued."""
     return bool(csr.status and csr.status.certificate)
 
 

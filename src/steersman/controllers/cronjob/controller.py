@@ -1,4 +1,4 @@
-"""CronJob controller: watches CronJobs and Jobs, and wakes when a start is due."""
+"""CronJob controller: watches CronJobs and Jobs, and requeues for the next start."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class CronJobController(ManagedController):
         )  # fmt: skip
 
     def _cron_changed(self, change: Change[CronJob]) -> None:
-        """Enqueue a CronJob; one with another schedule at its next time, as starts missed by it are not made up for."""
+        """Enqueue a CronJob; after a change of the schedule at its next time, because missed starts of the new schedule are not caught up."""
         if not isinstance(change, Updated) or plan.has_same_schedule(change.old, change.new):
             self.enqueue_change(change)
             return
@@ -113,7 +113,7 @@ class CronJobController(ManagedController):
         return status
 
     async def _delete(self, cron: CronJob, name: str, uid: str) -> bool:
-        """Report whether the Job is deleted or being deleted."""
+        """Delete a Job; report whether it is deleted or being deleted."""
         try:
             await self.client.delete(
                 Job, name, namespace=namespace_of(cron), uid=uid, propagation_policy="Background"

@@ -15,9 +15,9 @@ _FIRST_LOOK: Final = timedelta(minutes=2)
 
 
 class Due(NamedTuple):
-    """The latest missed start time, and whether there are more."""
+    """Latest missed start time, and whether many were missed."""
 
-    #: The latest missed start; None if there is none since the last one.
+    #: Latest missed start; None if none since the last start.
     at: datetime | None
     #: True if more than ``MANY`` were missed.
     too_many: bool = False
@@ -28,7 +28,7 @@ class NoOccurrence(ValueError):  # noqa: N818 — named by the condition
 
 
 def find_due(schedule: Schedule, *, since: datetime, now: datetime) -> Due:
-    """Return the latest start after ``since`` and not after ``now``. Raises NeverComes."""
+    """Return the latest start after ``since`` and not after ``now``. Raises NoOccurrence."""
     moment = schedule.next(since)
     if moment is None:
         raise NoOccurrence("time difference between two schedules is less than 1 second")

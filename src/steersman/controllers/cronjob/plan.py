@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lightkube.models.batch_v1 import CronJob, CronJobSpec
 
 SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
-#: With a cache: a CronJob is reconciled several times for each of its Jobs.
+#: Cached, because a CronJob is reconciled several times for each of its Jobs.
 _parse_schedule: Final = lru_cache(maxsize=1024)(parse_schedule)
 
 
@@ -123,7 +123,7 @@ def is_unexpected(status: CronJobStatus, job: Job) -> bool:
 
 
 def take_in(status: CronJobStatus, jobs: Sequence[Job]) -> tuple[CronJobStatus, list[Event]]:
-    """Return the status after removing finished active Jobs and recording the last success."""
+    """Remove finished active Jobs from the status and record the last success."""
     events: list[Event] = []
     active = {reference.uid for reference in status.active or ()}
     for job in jobs:
@@ -152,7 +152,7 @@ def _with_success(status: CronJobStatus, job: Job) -> CronJobStatus:
 
 
 def is_relevant(old: Job, new: Job) -> bool:
-    """Report whether a change of a Job can have an effect on its CronJob: one of its owners, its end or its deletion."""
+    """Report whether a change of a Job may affect its CronJob: a change of owners, completion or deletion."""
     return is_being_deleted(old) != is_being_deleted(new) or _relevant_parts(old) != _relevant_parts(new)
 
 
@@ -179,7 +179,7 @@ class Start:
 
 
 def plan_start(cron: CronJob, status: CronJobStatus, *, now: datetime) -> Start:
-    """Report whether a start is due, and whether it may be made."""
+    """Return the decision whether a start is due and allowed."""
     if is_being_deleted(cron):
         return Start()
     try:

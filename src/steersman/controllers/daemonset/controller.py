@@ -134,7 +134,7 @@ class DaemonSetController(ManagedController):
         )  # fmt: skip
 
     async def _rename_duplicates(self, key: str, present: CurrentRevision, pods: Sequence[Pod]) -> None:
-        """Relabel the Pods of duplicate revisions to the present one, then delete the duplicates."""
+        """Relabel the Pods of duplicate revisions to the current one, then delete the duplicates."""
         if not present.duplicates:
             return
         revision_hash = labels_of(present.revision)[rules.REVISION_HASH]
@@ -167,7 +167,7 @@ class DaemonSetController(ManagedController):
         return outcome
 
     def _due(self, world: plan.ObservedState, failed: Iterable[Pod]) -> tuple[list[Pod], float | None]:
-        """Return failed Pods that may be replaced now, and the seconds until the next may be."""
+        """Return failed Pods to replace now, and the seconds until the next replacement."""
         due: list[Pod] = []
         waits: list[float] = []
         now = self.clock.monotonic()
@@ -237,7 +237,7 @@ class _Outcome(msgspec.Struct, frozen=True):
 
 
 def _are_alike(old: Node, new: Node) -> bool:
-    """Report whether they are the same to every DaemonSet: most changes of a node are reports of its kubelet."""
+    """Report whether two states of a node are equal for all DaemonSets, as after most status updates of its kubelet."""
     return labels_of(old) == labels_of(new) and (old.spec and old.spec.taints) == (new.spec and new.spec.taints)
 
 

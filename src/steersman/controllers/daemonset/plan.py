@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lightkube.models.apps_v1 import DaemonSet
     from lightkube.models.core_v1 import Node
 
-#: Pods that one step creates, and deletes, at most.
+#: Maximum number of Pods that one step creates, and deletes.
 BURST: Final = 250
 
 
@@ -28,9 +28,9 @@ class ObservedState:
     """A DaemonSet with its Pods and nodes."""
 
     ds: DaemonSet
-    #: By name.
+    #: Nodes by name.
     nodes: Mapping[str, Node]
-    #: By node; see ``rules.by_node``. A node without any is not in it.
+    #: Pods by node; see ``rules.by_node``. Nodes without Pods are absent.
     pods: Mapping[str, Sequence[Pod]]
     revision_hash: str
     now: datetime
@@ -40,7 +40,7 @@ class ObservedState:
         return is_available(pod, rules.spec_of(self.ds).minReadySeconds or 0, now=self.now)
 
     def updated(self, pod: Pod) -> bool:
-        """Report whether it has the present template."""
+        """Report whether a Pod has the current template."""
         return rules.is_updated(pod, self.revision_hash)
 
 
@@ -55,7 +55,7 @@ class PodsPlan:
     failed: tuple[Pod, ...] = ()
     #: Succeeded Pods to delete, with an event.
     succeeded: tuple[Pod, ...] = ()
-    #: When the next Pod becomes available.
+    #: Time at which the next Pod becomes available.
     requeue_after_seconds: float | None = None
 
 
@@ -71,7 +71,7 @@ def see(
 
 
 def plan_nodes(world: ObservedState) -> PodsPlan:
-    """Return what each node needs, apart from updates."""
+    """Return the Pods to create and delete on each node, apart from updates."""
     create: list[str] = []
     delete: list[Pod] = []
     failed: list[Pod] = []
@@ -103,7 +103,7 @@ def plan_nodes(world: ObservedState) -> PodsPlan:
 
 
 def _surplus(world: ObservedState, running: Sequence[Pod]) -> list[Pod]:
-    """Return all Pods but the oldest; during a surge the oldest new and oldest old one stay until the new is available."""
+    """Return all Pods except the oldest; during a surge the oldest new and the oldest old Pod stay until the new one is available."""
     if len(running) <= 1 or not rules.allows_surge(world.ds):
         return list(running[1:])
     new = [pod for pod in running if world.updated(pod)]

@@ -85,9 +85,9 @@ def _same_but_for_time(one: Toleration, other: Toleration) -> bool:
 class Eligibility(NamedTuple):
     """Eligibility of a node."""
 
-    #: It should have a Pod.
+    #: True if the node should have a Pod.
     should_run: bool
-    #: A Pod that it has may stay.
+    #: True if an existing Pod may stay.
     may_stay: bool
 
 
@@ -118,7 +118,7 @@ def new_pod(ds: DaemonSet, node: str, controller: Owner, revision_hash: str) -> 
 
 
 def revision_hash(template: PodTemplateSpec, collisions: int) -> str:
-    """Return the hash in a revision's name; the same as of ReplicaSets."""
+    """Return the hash in a revision's name, computed as for ReplicaSets."""
     return template_hash(template, collisions or None)
 
 

@@ -77,7 +77,7 @@ class DeploymentController(ManagedController):
         return deployment if deployment is not None and uid_of(deployment) == owner.uid else None
 
     def _pod_changed(self, change: Change[Pod]) -> None:
-        """Enqueue a Recreate Deployment whose Pod was deleted; ReplicaSets scaled to 0 do not show it."""
+        """Enqueue a Recreate Deployment whose Pod was deleted, which the status of ReplicaSets scaled to 0 does not reflect."""
         match change:
             case Deleted(old=pod):
                 self._pod_ended(pod)
@@ -114,7 +114,7 @@ class DeploymentController(ManagedController):
         planned = plan(deployment, owned, old_pods_run=running, now=self.now())
         await self._apply(key, deployment, planned)
         seconds = planned.requeue_after_seconds
-        # One second more, so that the deadline has certainly passed.
+        # One additional second, so that the deadline has passed.
         return None if seconds is None else Result(requeue_after_seconds=max(0.0, seconds) + 1)
 
     async def _claim(self, deployment: Deployment) -> Sequence[ReplicaSet]:
@@ -166,7 +166,7 @@ class DeploymentController(ManagedController):
         self._record(deployment, action.message)
 
     async def _is_ours(self, deployment: Deployment, rs: ReplicaSet) -> bool:
-        """Report whether the existing ReplicaSet is this Deployment's for this template: the cache was stale."""
+        """Report whether the existing ReplicaSet belongs to this Deployment and template, i.e. the cache was stale."""
         live = await self.client.get(ReplicaSet, name_of(rs), namespace=namespace_of(rs))
         template = template_of(live)
         assert deployment.spec is not None

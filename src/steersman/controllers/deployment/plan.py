@@ -63,7 +63,7 @@ class Plan:
     """Actions in order; then the Deployment's status is written if ``changed``."""
 
     actions: tuple[Action, ...]
-    #: The Deployment as its status subresource is to be written.
+    #: Deployment with the status to write.
     deployment: Deployment
     changed: bool
     #: Requeue after this time even without changes: the rollout may be stuck.

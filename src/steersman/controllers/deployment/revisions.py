@@ -24,7 +24,7 @@ DESIRED_REPLICAS: Final = "deployment.kubernetes.io/desired-replicas"
 MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"
 ROLLBACK_TO: Final = "deprecated.deployment.rollback.to"
 
-#: Annotations of a Deployment that its ReplicaSets do not get.
+#: Annotations of a Deployment that are not copied to its ReplicaSets.
 DEPLOYMENT_ONLY: Final = frozenset(
     {"kubectl.kubernetes.io/last-applied-configuration", REVISION, REVISION_HISTORY, DESIRED_REPLICAS, MAX_REPLICAS,
      ROLLBACK_TO}
@@ -61,7 +61,7 @@ def max_annotation(rs: ReplicaSet) -> int | None:
 
 
 def created(rs: ReplicaSet) -> tuple[datetime | None, str]:
-    """Return the sort key of creation order; names order those of one second."""
+    """Return the sort key of creation order; ties within a second are broken by name."""
     metadata = rs.metadata
     return (metadata.creationTimestamp if metadata else None, (metadata.name if metadata else None) or "")
 
@@ -127,12 +127,12 @@ def without_hash(template: PodTemplateSpec) -> PodTemplateSpec:
 
 
 def same_template(one: PodTemplateSpec, other: PodTemplateSpec) -> bool:
-    """Report whether both mean the same Pods: empty and absent lists and maps are alike, quantities compare by value."""
+    """Report whether both templates are semantically equal: empty equals absent, quantities compare by value."""
     one, other = without_hash(one), without_hash(other)
     return _same(one, other)
 
 
-#: Fields that hold a quantity, or a map of them.
+#: Fields of quantities or maps of quantities.
 _QUANTITIES: Final = frozenset({"limits", "requests", "overhead", "sizeLimit", "divisor", "storage"})
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ROLLING_UPDATE: Final = "RollingUpdate"
 RECREATE: Final = "Recreate"
-#: A history limit or deadline of this value is unlimited: old clients wrote it for "not given".
+#: A history limit or deadline of this value is unlimited: old clients wrote it for an unset field.
 NO_LIMIT: Final = 2**31 - 1
 
 
@@ -75,7 +75,7 @@ def max_unavailable(deployment: Deployment) -> int:
 
 
 def new_size(deployment: Deployment, everyone: Iterable[ReplicaSet], current: int) -> int:
-    """Return the replicas of the new ReplicaSet, from ``current``; ``everyone`` lacks it if it does not exist yet."""
+    """Return the replicas of the new ReplicaSet, from ``current``; ``everyone`` excludes it if it does not exist."""
     if strategy_of(deployment) == RECREATE:
         return desired_replicas(deployment)
     # The raw value: with maxSurge 0 no replica is added before an old one is removed.
@@ -96,7 +96,7 @@ def active(sets: Iterable[ReplicaSet | None]) -> list[ReplicaSet]:
 def active_or_latest(new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> ReplicaSet | None:
     """Return the only active ReplicaSet, or the newest if none is active.
 
-    None if several are active, or there are none.
+    None if several are active, or none exists.
     """
     active_sets = active([*reversed(by_age(old)), new])
     if len(active_sets) == 1:
@@ -116,8 +116,8 @@ def is_saturated(deployment: Deployment, rs: ReplicaSet | None) -> bool:
 def proportional_sizes(deployment: Deployment, sets: Sequence[ReplicaSet]) -> list[tuple[ReplicaSet, int]]:
     """Distribute a resize over active ReplicaSets in proportion to their sizes.
 
-    Larger ones come first; among equal ones the newer when growing, the older when shrinking. The first one
-    receives the rounding remainder.
+    Larger ones come first; among equal ones the newer when growing, the older when shrinking. The first receives the rounding
+    remainder.
     """
     allowed = desired_replicas(deployment) + max_surge(deployment) if desired_replicas(deployment) > 0 else 0
     to_add = allowed - sum(map(size, sets))
@@ -150,7 +150,7 @@ def _fraction(rs: ReplicaSet, deployment: Deployment) -> int:
     if desired_replicas(deployment) == 0:
         return -size(rs)
     before = max_annotation(rs)
-    if not before:  # the annotation was removed: use the present size
+    if not before:  # the annotation was removed: use the current size
         before = (deployment.status.replicas if deployment.status else None) or 0
     if not before:
         return 0

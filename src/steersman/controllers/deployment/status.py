@@ -45,7 +45,7 @@ def progress(status: DeploymentStatus) -> DeploymentCondition | None:
 
 
 def with_deployment_condition(status: DeploymentStatus, condition: DeploymentCondition) -> DeploymentStatus:
-    """Return the status with a condition; a present one with equal status and reason stays."""
+    """Return the status with a condition; an existing one with equal status and reason is preserved."""
     present = find_condition(status.conditions, condition.type)
     if present is not None and present.status == condition.status:
         if present.reason == condition.reason:
@@ -115,7 +115,7 @@ def _terminating(sets: Sequence[ReplicaSet]) -> int | None:
 
 
 def is_complete(deployment: Deployment, status: DeploymentStatus) -> bool:
-    """Report whether all replicas are updated and available, and no old ones are left."""
+    """Report whether all replicas are updated and available, and no old replicas exist."""
     replicas = desired_replicas(deployment)
     return (
         (status.updatedReplicas or 0) == replicas
@@ -140,7 +140,7 @@ def has_progressed(old: DeploymentStatus, new: DeploymentStatus) -> bool:
 
 
 def has_timed_out(deployment: Deployment, status: DeploymentStatus, *, now: datetime) -> bool:
-    """Report whether the last progress is longer ago than the deadline; a rollout that was complete has none."""
+    """Report whether the progress deadline has passed; it does not apply to a completed rollout."""
     seconds, condition = deadline_seconds(deployment), progress(status)
     if seconds is None or condition is None or condition.reason == NEW_SET_AVAILABLE:
         return False

@@ -56,11 +56,11 @@ class DeviceTaintEvictionController(ManagedController):
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_device_taint_eviction_syncs)
-        #: UIDs of pods that are to go later, by key.
+        #: UIDs of pods with a scheduled eviction, by key.
         self._waiting: dict[str, str] = {}
         #: Responsible rules by pod key, for the counts in their conditions.
         self._blamed: dict[str, frozenset[str]] = {}
-        #: Evicted pods by rule name; without deleted rules.
+        #: Numbers of evicted pods by name of existing rules.
         self._evicted: dict[str, int] = {}
         self._pods = self.watch(Pod, when=_matters)
         self._claims = self.watch(ResourceClaim, keys=plan.pod_keys)
@@ -120,7 +120,7 @@ class DeviceTaintEvictionController(ManagedController):
     # Pods
 
     async def reconcile(self, key: str) -> Result | None:
-        """Let it stay, let it wait, or send it away."""
+        """Evict the pod, schedule its eviction, or cancel it."""
         pod = self._pods.lister.by_key(key)
         eviction = None if pod is None else self._eviction(pod, list(self._rules.lister) if self._rules else ())
         self._blame(key, eviction.rules if eviction is not None else frozenset())
@@ -143,7 +143,7 @@ class DeviceTaintEvictionController(ManagedController):
         return plan.eviction(claims, lambda pool: self._slices.lister.by_index(_BY_POOL, pool), rules)
 
     def _blame(self, key: str, rules: frozenset[str]) -> None:
-        """Schedule a status update of the rules that evict the pod, or did."""
+        """Schedule a status update of the rules that evict or evicted the pod."""
         before = self._blamed.pop(key, frozenset())
         if rules:
             self._blamed[key] = rules
@@ -192,7 +192,7 @@ class DeviceTaintEvictionController(ManagedController):
         return None
 
     def _extent(self, rule: DeviceTaintRule) -> RuleScope:
-        """Return what a rule affects; for another effect than NoExecute what it would evict."""
+        """Return the scope of a rule; for another effect than NoExecute the pods that it would evict."""
         taint = msgspec.structs.replace(rule.spec.taint, effect=NO_EXECUTE)
         evicting = msgspec.structs.replace(rule, spec=msgspec.structs.replace(rule.spec, taint=taint))
         claims = self._selected(rule)

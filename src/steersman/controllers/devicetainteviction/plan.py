@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lightkube.models.resource_v1 import DeviceRequestAllocationResult, DeviceTaint, ResourceClaim, ResourceSlice
     from lightkube.models.resource_v1beta2 import DeviceTaintRule
 
-    #: A ``DeviceTaint`` of a slice or of a rule: the same in two versions of the API.
+    #: ``DeviceTaint`` of a slice or a rule, in either API version.
     AnyTaint = Any
     #: Slices of a pool, by its ``pool_key``.
     SlicesOf = Callable[[str], Iterable[ResourceSlice]]
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 #: Reason and message of the condition ``DisruptionTarget``.
 REASON: Final = "DeletionByDeviceTaintManager"
 MESSAGE: Final = "Device Taint manager: deleting due to NoExecute taint"
-#: Longer tolerations are unlimited: their end may be out of range of a datetime.
+#: Longer tolerations are unlimited, because their end may exceed the range of datetime.
 _SECONDS_MAX: Final = 100 * 365 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """When pods that use a claim are evicted, and the responsible rules."""
+    """Time at which pods that use a claim are evicted, and the responsible rules."""
 
     when: datetime
-    #: Names of the DeviceTaintRules that are among the causes.
+    #: Names of the responsible DeviceTaintRules.
     rules: frozenset[str]
 
 
@@ -84,7 +84,7 @@ def newest(slices: Iterable[ResourceSlice]) -> list[ResourceSlice]:
 
 
 def is_selected(rule: DeviceTaintRule, *, driver: str, pool: str, device: str) -> bool:
-    """Report whether a rule is for the device: all that its selector names must fit; without a selector it is for none."""
+    """Report whether a rule selects the device: all fields of its selector must match; without a selector it matches none."""
     selector = rule.spec.deviceSelector
     if selector is None:
         return False
@@ -93,19 +93,18 @@ def is_selected(rule: DeviceTaintRule, *, driver: str, pool: str, device: str) -
 
 
 def selects(rule: DeviceTaintRule, result: DeviceRequestAllocationResult) -> bool:
-    """Report whether a rule is for an allocated device."""
+    """Report whether a rule selects an allocated device."""
     return is_selected(rule, driver=result.driver, pool=result.pool, device=result.device)
 
 
 def is_evicting(rule: DeviceTaintRule) -> bool:
-    """Report whether pods have to go because of it."""
+    """Report whether the rule evicts pods."""
     return bool(rule.spec.taint.effect == NO_EXECUTE)
 
 
 def evicted_at(taint: AnyTaint, tolerations: Sequence[Any]) -> datetime | None:
-    """Return when an untolerated taint takes effect; None: never.
-
-    Of several matching tolerations the shortest counts, unless one is unlimited. A taint without ``timeAdded`` has no
+    """Return the time at which an untolerated taint takes effect; None for never. The shortest matching toleration applies,
+    unless one is unlimited. A taint without ``timeAdded`` has no
     effect; the server sets it.
     """
     if taint.timeAdded is None:
@@ -122,7 +121,7 @@ def evicted_at(taint: AnyTaint, tolerations: Sequence[Any]) -> datetime | None:
 
 
 def eviction(claims: Iterable[ResourceClaim], slices_of: SlicesOf, rules: Sequence[DeviceTaintRule]) -> Eviction | None:
-    """Return when a pod that uses the claims is evicted; None: not at all. ``rules`` without NoExecute are ignored."""
+    """Return the eviction of a pod that uses the claims; None if it is not evicted. ``rules`` without NoExecute are ignored."""
     moments: list[datetime] = []
     blamed: set[str] = set()
     for claim in claims:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 IN_PROGRESS: Final = "EvictionInProgress"
-#: Upstream's ``ruleStatusPeriod``: while pods go, the status follows so often.
+#: Interval of status updates while pods are evicted. Upstream: ``ruleStatusPeriod``.
 PERIOD_SECONDS: Final = 10.0
 _NONE: Final = "None"
 _ONCE: Final = (
@@ -54,7 +54,7 @@ def seconds_to_update(rule: DeviceTaintRule, *, now: datetime) -> float:
 def status_to_apply(rule: DeviceTaintRule, extent: RuleScope, *, now: datetime) -> Tree | None:
     """Return the rule with its condition for server-side apply; None if it is up to date.
 
-    ``lastTransitionTime`` is that of the last change of any field of the condition.
+    ``lastTransitionTime`` is the time of the last change of any field of the condition.
     """
     status, reason, message = _condition_fields(rule, extent)
     generation = metadata_field(rule, "generation") or 0

@@ -89,7 +89,7 @@ class DisruptionController(ManagedController):
                 self.queue.add_after(_POD + key_of(pod), wait)
 
     def _report_several(self, pod: Pod, budgets: Iterable[PodDisruptionBudget]) -> None:
-        """Record the warning that evictions of the pod are impossible; upstream names the only budget it recounts."""
+        """Record the warning that evictions of the pod are impossible, for the budget that upstream recounts."""
         namespace, name, first = map(quote, (namespace_of(pod), name_of(pod), min(map(name_of, budgets))))
         text = f"Pod {namespace}/{name} matches multiple PodDisruptionBudgets.  Chose {first} arbitrarily."
         self.events.event(pod, "Warning", "MultiplePodDisruptionBudgets", text)
@@ -172,7 +172,7 @@ class DisruptionController(ManagedController):
         return Scale(uid_of(controller), _replicas(controller)) if controller is not None else None
 
     async def _scale_from_subresource(self, owner: Owner, namespace: str) -> Scale | None:
-        """Raise NoController where the kind can have none."""
+        """Return the scale by the subresource. Raises NoController if the kind has none."""
         try:
             resource = await self.client.discover(owner.api_version, owner.kind)
         except LookupError as error:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.selectors import LabelSelector
 
-#: An eviction that was admitted must have led to a deletion by then.
+#: Timeout of an admitted eviction until the deletion of its pod.
 _DELETION_TIMEOUT: Final = timedelta(minutes=2)
-#: A pod that was to be disrupted must be terminating by then.
+#: Timeout of a disrupted pod until its termination starts.
 _STALE_AFTER: Final = timedelta(minutes=2)
 _ALLOWED: Final = "DisruptionAllowed"
 _TARGET: Final = "DisruptionTarget"
@@ -51,7 +51,7 @@ class Expected:
 
     pods: int
     healthy: int
-    #: Names of pods without controller, if the budget cannot count them.
+    #: Names of pods without a controller, which the budget cannot count.
     unmanaged: tuple[str, ...] = ()
 
 
@@ -60,7 +60,7 @@ class DisruptedPods:
     """Admitted evictions whose pods are not deleted yet."""
 
     pods: dict[str, datetime]
-    #: Pods that should have been deleted by now.
+    #: Pods whose deletion is overdue.
     overdue: tuple[Pod, ...] = ()
     seconds_to_recheck: float | None = None
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import Pod, Service
 
-#: More addresses than this no Endpoints object has.
+#: Maximum number of addresses in an Endpoints object.
 CAPACITY: Final = 1000
 OVER_CAPACITY: Final = "endpoints.kubernetes.io/over-capacity"
 _TRUNCATED: Final = "truncated"
@@ -36,7 +36,7 @@ _CONTROLLER: Final = "endpoint-controller"
 def plan_endpoints(
     service: Service, pods: Iterable[Pod], current: Endpoints | None, trigger: str | None
 ) -> Endpoints | None:
-    """Return the desired Endpoints; None if up to date. Without resourceVersion it is to be created.
+    """Return the desired Endpoints; None if up to date. Without resourceVersion the object must be created.
 
     ``trigger``: time of the triggering change; written only together with another change.
     """

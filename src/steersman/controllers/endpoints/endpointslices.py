@@ -62,7 +62,7 @@ class EndpointSliceController(ManagedController):
             self.queue.add_after(key, self.options.endpointslice_updates_batch_period_seconds)
 
     def _node_changed(self, change: Change[Node]) -> None:
-        """Enqueue the Services with pods on a Node that is new or changed its zone, and those that need other hints."""
+        """Enqueue the Services with pods on a new Node or a Node with a changed zone, and those that need other hints."""
         self._follow_zones(change)
         if isinstance(change, Deleted):
             return

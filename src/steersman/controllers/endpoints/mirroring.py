@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class EndpointSliceMirroringController(ManagedController):
-    """Reconciles Endpoints, whose keys are their Services'."""
+    """Reconciles Endpoints; keys are also those of their Services."""
 
     name: ClassVar[str] = "endpointslice-mirroring-controller"
     queue_name: ClassVar[str] = "endpoint_slice_mirroring"
@@ -39,7 +39,7 @@ class EndpointSliceMirroringController(ManagedController):
         self.queue.add_after(key_of(change.latest), period_seconds)
 
     async def reconcile(self, key: str) -> None:
-        """Make the slices equal to the Endpoints, or delete them."""
+        """Mirror the Endpoints in slices, or delete the slices."""
         endpoints = self._endpoints.lister.by_key(key)
         slices = of_service(self._slices, key, manager=CONTROLLER)
         if endpoints is None or not is_mirrored(endpoints, self._services.lister.by_key(key)):

@@ -32,7 +32,7 @@ class Changes:
 
 
 def identity_of(endpoint: Endpoint) -> Identity:
-    """Return the identity of an endpoint, which other changes do not affect."""
+    """Return the identity of an endpoint, which is independent of its other fields."""
     target = endpoint.targetRef
     target_key = (target.namespace, target.name) if target is not None else ()
     return (tuple(sorted(endpoint.addresses)), endpoint.hostname or "", target_key)
@@ -59,12 +59,12 @@ def pack(
 ) -> Changes:
     """Pack endpoints into slices with the same ports.
 
-    Existing endpoints stay in their slice; new ones go into slices that change anyway, the fullest first; then, if the
-    rest fits into one slice, into the one it fills best; else they fill up the fullest slice, and the others go into
-    new slices from ``make``.
+    Existing endpoints stay in their slice; new ones go into slices that change anyway, the fullest first; then, if the rest
+    fits into one slice, into the best fit; otherwise they fill up the fullest slice, and the rest goes into new slices from
+    ``make``.
 
-    Upstream puts all of a rest that fits nowhere into new slices. Here the slices do not depend on how many reconciles
-    added the endpoints, as the cache of pods may be behind that of Services.
+    Upstream puts a rest that fits nowhere into new slices. Here the result does not depend on the number of reconciles that
+    added the endpoints, because the cache of pods may lag behind that of Services.
     """
     rest: dict[Identity, Endpoint] = {identity_of(endpoint): endpoint for endpoint in desired}
     changed: list[EndpointSlice] = []
@@ -141,7 +141,7 @@ def _with(slice_: EndpointSlice, endpoints: list[Endpoint], labels: dict[str, st
 def recycle(changes: Changes, *, owner_uid: str) -> Changes:
     """Reuse slices to delete for slices to create, if owner and address family match.
 
-    A reused slice keeps its name only; its metadata is that of the slice to create.
+    Only the name of a reused slice is preserved; its metadata is that of the slice to create.
     """
     create, delete, update = list(changes.create), [], list(changes.update)
     for old in changes.delete:
@@ -154,6 +154,6 @@ def recycle(changes: Changes, *, owner_uid: str) -> Changes:
 
 
 def is_owned(slice_: EndpointSlice, uid: str) -> bool:
-    """Report whether that object is one of its owners."""
+    """Report whether the object with this UID owns the slice."""
     references = (slice_.metadata.ownerReferences if slice_.metadata else None) or ()
     return any(reference.uid == uid for reference in references)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def may_be_endpoint(pod: Pod, *, terminating: bool) -> bool:
-    """Report whether it has an address and has not ended; ``terminating``: one that is being deleted may, too."""
+    """Report whether a pod has an address and has not terminated; ``terminating`` includes pods that are being deleted."""
     if is_finished(pod) or not addresses_of(pod):
         return False
     return terminating or not is_deleted(pod)
 
 
 def is_deleted(pod: Pod) -> bool:
-    """Report whether it is being deleted."""
+    """Report whether the pod is being deleted."""
     return metadata_field(pod, "deletionTimestamp") is not None
 
 

@@ -19,14 +19,14 @@ SERVICE_NAME: Final = "kubernetes.io/service-name"
 MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
 HEADLESS: Final = "service.kubernetes.io/headless"
 TRIGGER_TIME: Final = "endpoints.kubernetes.io/last-change-trigger-time"
-#: Of Endpoints that are a lock.
+#: Annotation of Endpoints that are a leader election lock.
 LEADER: Final = "control-plane.alpha.kubernetes.io/leader"
 
 _NONE: Final = "None"
 
 
 def has_endpoints(service: Service) -> bool:
-    """Report whether controllers look for its pods."""
+    """Report whether controllers manage the endpoints of a Service."""
     spec = service.spec
     return spec is not None and spec.type != "ExternalName" and bool(spec.selector)
 

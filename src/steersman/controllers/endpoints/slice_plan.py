@@ -51,7 +51,7 @@ _SAME_NODE: Final = "PreferSameNode"
 
 @dataclass(slots=True)
 class SlicePlan:
-    """Writes, pods that are skipped as their Node is unknown, and the topology aware hints by address family."""
+    """Writes, pods skipped because their Node is unknown, and topology aware hints by address family."""
 
     changes: Changes
     skipped: list[str] = field(default_factory=list)
@@ -96,7 +96,7 @@ def plan_slices(
 def _with_topology_aware_hints(
     work: _Family, existing: list[EndpointSlice], zone_shares: Mapping[str, float] | None
 ) -> tuple[Changes, Hinting]:
-    """Plan without regard to hints, then hint the endpoints of the slices that change."""
+    """Plan without hints, then set the hints of the endpoints in changed slices."""
     changes = work.plan([without_hints(slice_) for slice_ in existing])
     changed = {name_of(slice_) for slice_ in (*changes.update, *changes.delete)}
     unchanged = [slice_ for slice_ in existing if name_of(slice_) not in changed]
@@ -202,7 +202,7 @@ def endpoint_of(pod: Pod, address: str, service: Service, node: Node | None) -> 
 
 
 def _hints(service: Service, node: str, zone: str | None) -> EndpointHints | None:
-    """Return the topology hints of an endpoint (KEP-4444, KEP-3015); the topology annotation has others."""
+    """Return the topology hints of an endpoint (KEP-4444, KEP-3015), without those of the topology annotation."""
     distribution = service.spec.trafficDistribution if service.spec and not is_requested(service) else None
     zones = [ForZone(name=zone)] if zone and distribution in (*_SAME_ZONE, _SAME_NODE) else None
     nodes = [ForNode(name=node)] if node and distribution == _SAME_NODE else None

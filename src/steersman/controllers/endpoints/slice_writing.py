@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from steersman.controllers.endpoints.packing import Changes
     from steersman.controllers.shared.base import ManagedController
 
-#: Name of the index that ``key_of_slice`` makes.
+#: Name of the index with values of ``key_of_slice``.
 BY_SERVICE: Final = "service"
 
 
@@ -29,7 +29,7 @@ async def write_slices(
     *,
     notes: dict[str, str | None],
 ) -> None:
-    """Create, update, delete; ``notes``: annotations that all written slices get, or with None lose."""
+    """Create, update and delete slices; ``notes``: annotations to set on all written slices, or to remove if None."""
     for new in changes.create:
         try:
             controller.record_created(key, informer, await controller.client.create(_as_written(new, notes)))

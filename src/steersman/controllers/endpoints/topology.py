@@ -1,7 +1,7 @@
 """Topology aware hints (annotation ``service.kubernetes.io/topology-mode``). Pure rules of ``topologycache``.
 
-Endpoints are hinted to their own zone, then moved between zones until every zone has its share: the share of the
-cluster's CPU that its nodes have. Endpoints in slices without other changes keep their hints while these are possible.
+Endpoints are hinted to their own zone, then moved between zones until every zone has its share, which is its nodes' share of
+the cluster's CPU. Endpoints in slices without other changes keep their hints while these are possible.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ ZONE: Final = "topology.kubernetes.io/zone"
 #: Annotations that request hints, in order of precedence.
 _MODES: Final = ("service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode")
 _CONTROL_PLANE: Final = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
-#: Overload of an endpoint that is tolerated.
+#: Tolerated overload of an endpoint.
 _OVERLOAD: Final = 0.2
 
 
 class HintsDisabledError(Exception):
-    """Hints cannot be assigned; the text is for users."""
+    """Hints cannot be assigned; the message is for users."""
 
 
 @dataclass(slots=True)
 class Hinting:
-    """Result for one address family: endpoints by hinted zone, or the reason that there are no hints."""
+    """Result for one address family: endpoints by hinted zone, or the reason for the lack of hints."""
 
     zones: dict[str, int] | None = None
     reason: str = ""
@@ -55,7 +55,7 @@ class _Allocation:
 
 @dataclass(slots=True)
 class NodeZones:
-    """CPU of the ready nodes by zone, followed node by node."""
+    """CPU of the ready nodes by zone, updated per node."""
 
     #: Zone and CPU of each node, and the sums by zone, in thousandths.
     _nodes: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class NodeZones:
         return before != zone
 
     def remove(self, name: str) -> str | None:
-        """Forget a node. Return its zone; None if it was not counted."""
+        """Remove a node. Return its zone; None if it was not counted."""
         if name not in self._nodes:
             return None
         zone, milli = self._nodes.pop(name)
@@ -94,7 +94,7 @@ class NodeZones:
 
 
 def is_counted(node: Node) -> bool:
-    """Report whether a node is ready and not one of the control plane."""
+    """Report whether a node is ready and no control plane node."""
     if any(label in labels_of(node) for label in _CONTROL_PLANE):
         return False
     conditions = (node.status.conditions if node.status else None) or ()
@@ -124,7 +124,7 @@ def without_hints(slice_: EndpointSlice) -> EndpointSlice:
 
 
 def hint(changes: Changes, unchanged: Sequence[EndpointSlice], shares: Mapping[str, float] | None) -> Hinting:
-    """Set hints in slices to create or update, which have none, and add the ``unchanged`` slices that need others."""
+    """Set hints in slices to create or update, and add ``unchanged`` slices that need other hints."""
     updates = list(changes.update)
     try:
         zones = _hint(changes, unchanged, shares)
@@ -182,7 +182,7 @@ def _allocations(total: int, shares: Mapping[str, float] | None) -> dict[str, _A
 def _hinted_zones(
     slice_: EndpointSlice, zones: Mapping[str, int], allocations: Mapping[str, _Allocation]
 ) -> dict[str, int] | None:
-    """Return the hinted zones of an unchanged slice beside ``zones`` of others; None if it needs other hints."""
+    """Return the hinted zones of an unchanged slice in addition to ``zones`` of others; None if it needs other hints."""
     present: dict[str, int] = {}
     for endpoint in filter(_is_ready, endpoints_of(slice_)):
         hinted = (endpoint.hints.forZones if endpoint.hints else None) or ()
@@ -208,7 +208,7 @@ def _hinted_to_own_zone(slice_: EndpointSlice, zones: dict[str, int]) -> Endpoin
 
 
 def _moves(allocations: Mapping[str, _Allocation], zones: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
-    """Return how many endpoints each zone gives to others, and receives from others."""
+    """Return the numbers of endpoints that each zone gives and receives."""
     spare = {zone: zones.get(zone, 0) - allocation.desired for zone, allocation in sorted(allocations.items())}
     surplus = {zone: number for zone, number in spare.items() if number > 0}
     need = {zone: -number for zone, number in spare.items() if number < 0}
@@ -229,7 +229,7 @@ def _moves(allocations: Mapping[str, _Allocation], zones: Mapping[str, int]) -> 
 def _redistributed(
     slice_: EndpointSlice, giving: dict[str, int], receiving: dict[str, int], zones: dict[str, int]
 ) -> EndpointSlice:
-    """Return the slice with endpoints moved to other zones, as long as ``giving`` and ``receiving`` last."""
+    """Return the slice with endpoints moved to other zones, within ``giving`` and ``receiving``."""
     endpoints = endpoints_of(slice_)
     for place, endpoint in enumerate(endpoints):
         giving_zone = endpoint.zone

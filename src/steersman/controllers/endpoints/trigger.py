@@ -21,7 +21,7 @@ class _ServiceState(NamedTuple):
 
 
 class TriggerTimes:
-    """Last seen state of each Service. Upstream: ``TriggerTimeTracker``."""
+    """Last observed state of each Service. Upstream: ``TriggerTimeTracker``."""
 
     def __init__(self) -> None:
         self._states: dict[str, _ServiceState] = {}

@@ -59,7 +59,7 @@ class EphemeralVolumeController(ManagedController):
                 if is_missing(pod, claim, lambda name: self._claims.lister.get(name, namespace=namespace)):
                     self.record_created(key, self._claims, await self._create(claim))
             except AlreadyExists:
-                raise  # the cache is behind, or the claim is another owner's; the retry decides
+                raise  # the cache is stale, or the claim has another owner; the retry distinguishes them
             except (ApiError, ForeignClaim) as error:
                 text = f"ephemeral volume {volume}: {error}"
                 self.events.event(pod, "Warning", "FailedBinding", text)

@@ -22,7 +22,7 @@ class ForeignClaim(ValueError):  # noqa: N818 — named by the condition
 
 
 def claim_name(pod: Any, volume: str) -> str:
-    """Return the name of the claim, which other components compute alike."""
+    """Return the name of the claim, computed as in other components."""
     return f"{name_of(pod)}-{volume}"
 
 
@@ -40,7 +40,7 @@ def wanted_claims(pod: Pod) -> dict[str, PersistentVolumeClaim]:
 def is_missing(
     pod: Pod, claim: PersistentVolumeClaim, present_of: Callable[[str], PersistentVolumeClaim | None]
 ) -> bool:
-    """Report whether it is to be created. Raises ForeignClaim."""
+    """Report whether the claim must be created. Raises ForeignClaim."""
     present = present_of(name_of(claim))
     if present is None:
         return True

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 #: Prefix of keys of owners whose dependents are orphaned; other keys are UIDs.
 _ORPHAN: Final = "orphan:"
-#: Dependents of one owner that are released at a time.
+#: Number of dependents of one owner released concurrently.
 _RELEASES_AT_ONCE: Final = 20
 #: As upstream's cache.
 _ABSENT_MAX: Final = 500
@@ -65,7 +65,7 @@ class GarbageCollector(ManagedController):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_gc_syncs)
         self.graph: Final = Graph()
-        #: Owners known not to exist, so that not every dependent reads the server; UIDs are not reused.
+        #: UIDs of owners that do not exist, to avoid a read per dependent; UIDs are not reused.
         self._absent: LruDict[Identity, bool] = LruDict(_ABSENT_MAX)
         self._metadata = shared(context.client, context.informers, clock=context.clock)
         self._metadata.listen(self._on_change)
@@ -113,7 +113,7 @@ class GarbageCollector(ManagedController):
     # Writes
 
     async def reconcile(self, key: str) -> Result | None:
-        """Release dependents of an owner, or see whether an object is garbage."""
+        """Release dependents of an owner, or process an object that may be garbage."""
         if key.startswith(_ORPHAN):
             await self._orphan(key.removeprefix(_ORPHAN))
             return None
@@ -127,7 +127,7 @@ class GarbageCollector(ManagedController):
             return Result(requeue=True)
         except _Misplaced:
             return None
-        # An existing virtual node is read again until a watch event shows it.
+        # An existing virtual node is read again until its watch event arrives.
         return Result(requeue=True) if node.virtual and not is_gone and self.graph.nodes.get(key) is node else None
 
     async def _attempt(self, node: Node) -> bool:
@@ -222,8 +222,8 @@ class GarbageCollector(ManagedController):
     def _cached(self, identity: Identity) -> Any | None:
         """Return the observed state of an object; None if it is unknown or another object, and must be read.
 
-        A stale state is harmless: deletions and patches have the version or UID as precondition, and the later event
-        of a deleted owner enqueues its dependents again.
+        A stale state is safe: deletions and patches have the version or UID as precondition, and the event of a deleted owner
+        enqueues its dependents again.
         """
         resource = self._resource(identity.api_version, identity.kind)
         informer = self._metadata.informers.get(resource.info.group_resource)
@@ -258,7 +258,7 @@ class GarbageCollector(ManagedController):
             await self._patch(identity, patch)
 
     async def _delete(self, identity: Identity, latest: Any, policy: Any) -> None:
-        """Delete the judged version; a changed one only if its owners are the same."""
+        """Delete the evaluated version; a changed one only if its owners are the same."""
         resource = self._resource(identity.api_version, identity.kind)
 
         async def delete(version: str | None) -> None:

@@ -1,6 +1,6 @@
 """Graph of owners and dependents, built from watch events. Pure: changes in, nodes to process out.
 
-An owner that is referred to but was not observed is a *virtual* node, whose existence must be verified. References may
+An owner that is only known by references is a *virtual* node, whose existence must be verified. References may
 be wrong (another kind, name or namespace than the object of that UID has); so a node's *identity* is the observed one,
 or of a virtual node that of a reference, and a dependent with another reference is processed on its own.
 
@@ -47,7 +47,7 @@ class ObservedObject:
     being_deleted: bool = False
 
     def waits_for(self, finalizer: str) -> bool:
-        """Report whether it is being deleted and held by that finalizer."""
+        """Report whether the object is being deleted and waits for that finalizer."""
         return self.being_deleted and finalizer in self.finalizers
 
 
@@ -57,12 +57,12 @@ class Node:
 
     identity: Identity
     owners: tuple[Owner, ...] = ()
-    #: UIDs of nodes that name this one an owner.
-    #: UIDs in the order in which they were seen, so that equal histories are processed equally.
+    #: UIDs of nodes with an owner reference to this node,
+    #: in order of observation, so that processing is deterministic.
     dependents: dict[str, None] = field(default_factory=dict)
     virtual: bool = False
     being_deleted: bool = False
-    #: It waits in foreground for its dependents.
+    #: True while it waits for its dependents in foreground deletion.
     deleting_dependents: bool = False
 
     def owner(self, uid: str) -> Owner | None:
@@ -96,7 +96,7 @@ class Graph:
         self.nodes: dict[str, Node] = {}
 
     def has_observed(self, uid: str) -> bool:
-        """Report whether the object was observed: an update without other owners, finalizers or deletion has no effect then."""
+        """Report whether the object was observed; if so, an update without changed owners, finalizers or deletion has no effect."""
         node = self.nodes.get(uid)
         return node is not None and not node.virtual
 
@@ -179,7 +179,7 @@ class Graph:
             ahead.extend(blocker.identity.uid for blocker in self.blocking(current))
         return False
 
-    # Parts of the above
+    # Helpers
 
     def _materialize(self, node: Node, identity: Identity, effects: Effects) -> None:
         """Turn a virtual node into an observed one; dependents with other coordinates are processed."""

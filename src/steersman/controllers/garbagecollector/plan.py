@@ -24,7 +24,7 @@ OwnerState = Literal["solid", "dangling", "waiting"]
 SOLID: Final = "solid"
 DANGLING: Final = "dangling"
 WAITING: Final = "waiting"
-#: Metadata that ``seen`` reads and an update can change.
+#: Mutable metadata fields of ``observed_object``.
 _RELATIONS: Final = ("ownerReferences", "finalizers", "deletionTimestamp")
 
 
@@ -78,7 +78,7 @@ def state_of(owner: Any) -> OwnerState:
 
 
 def release_patch(obj: Any, uids: Iterable[str], *, strategic: bool) -> Tree:
-    """Take references off. A merge patch replaces the whole list, so it holds for one version only."""
+    """Return the patch that removes references. A merge patch replaces the whole list, so it is valid for one version only."""
     if strategic:
         references: list[Tree] = [{"$patch": "delete", "uid": uid} for uid in uids]
         return {"metadata": {"uid": uid_of(obj), "ownerReferences": references}}
@@ -89,7 +89,7 @@ def release_patch(obj: Any, uids: Iterable[str], *, strategic: bool) -> Tree:
 
 
 def unblock_patch(obj: Any, *, strategic: bool) -> Tree:
-    """Take ``blockOwnerDeletion`` off all references."""
+    """Return the patch that removes ``blockOwnerDeletion`` from all references."""
     owners = [owner for owner in owners_of(obj) if owner.block_owner_deletion]
     if strategic:
         references = [{"uid": owner.uid, "blockOwnerDeletion": False} for owner in owners]
@@ -99,7 +99,7 @@ def unblock_patch(obj: Any, *, strategic: bool) -> Tree:
 
 
 def finalizer_patch(obj: Any, finalizer: str) -> Tree | None:
-    """Take a finalizer off; None where it is not there."""
+    """Return the patch that removes a finalizer; None if absent."""
     finalizers = metadata_field(obj, "finalizers") or []
     if finalizer not in finalizers:
         return None
@@ -125,7 +125,7 @@ def observed_object(resource: ResourceType[Any], obj: Any) -> ObservedObject:
 
 
 def has_same_relations(old: Any, new: Any) -> bool:
-    """Report whether two versions of an object are equal in all that ``observed_object`` returns."""
+    """Report whether ``observed_object`` is equal for two versions of an object."""
     return all(metadata_field(old, name) == metadata_field(new, name) for name in _RELATIONS)
 
 

@@ -84,7 +84,7 @@ class JobController(ManagedController):
 
     def _job_changed(self, change: Change[Job]) -> None:
         job = change.latest
-        if isinstance(change, Deleted):  # another Job may have its name by then
+        if isinstance(change, Deleted):  # another Job may have its name then
             self._forget(key_of(job))
         if isinstance(change, Deleted) or facts.is_finished(job):
             self._release_pods_of(job)

@@ -18,7 +18,7 @@ TRACKING: Final = "batch.kubernetes.io/job-tracking"
 INDEX: Final = "batch.kubernetes.io/job-completion-index"
 INDEX_FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
 INDEX_IGNORED_FAILURES: Final = "batch.kubernetes.io/job-index-ignored-failure-count"
-#: Value of ``spec.managedBy`` that stands for this controller, like an unset one.
+#: Value of ``spec.managedBy`` for this controller, equivalent to an unset field.
 BUILT_IN: Final = "kubernetes.io/job-controller"
 
 SUCCESS_CRITERIA_MET: Final = "SuccessCriteriaMet"
@@ -58,7 +58,7 @@ def is_managed_by_another(job: Job) -> bool:
 
 
 def counts_per_index(job: Job) -> bool:
-    """Report whether each index has a backoff limit of its own."""
+    """Report whether each index has a separate backoff limit."""
     return is_indexed(job) and spec_of(job).backoffLimitPerIndex is not None
 
 
@@ -104,7 +104,7 @@ def failures_of_index(pod: Pod) -> int:
 
 
 def all_failures_of_index(pod: Pod) -> int:
-    """Return the failures of the index, those ignored by a failure policy included."""
+    """Return the failures of the index, including those ignored by a failure policy."""
     return failures_of_index(pod) + (_number(pod, INDEX_IGNORED_FAILURES) or 0)
 
 

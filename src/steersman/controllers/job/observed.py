@@ -28,27 +28,27 @@ class Observed:
 
     job: Job
     pods: tuple[Pod, ...]
-    #: Pods with the finalizer, as far as known.
+    #: Pods with the finalizer, according to the cache and own writes.
     tracked: tuple[Pod, ...]
     active: tuple[Pod, ...]
     ready: int
     terminating: int
-    #: Successes and failures, uncounted ones included.
+    #: Successes and failures, including uncounted ones.
     succeeded: int
     failed: int
     #: Including Pods that finished since the last reconcile.
     failures: Failures
-    #: Of an Indexed Job: in the status, and including later successes.
+    #: Succeeded indexes of an Indexed Job: in the status, and including later successes.
     recorded_indexes: Indexes
     succeeded_indexes: Indexes
-    #: None where the Job does not count by index.
+    #: Failed indexes; None unless the Job has backoff limits per index.
     failed_indexes: Indexes | None
-    #: By index the failed Pod that stays until its replacement remembers how often the index has failed.
+    #: Failed Pods by index, each preserved until its replacement records the failures of the index.
     last_failed: dict[int, Pod]
 
 
 def observe(job: Job, pods: Sequence[Pod], *, untracked: Collection[str], failures: Failures) -> Observed:
-    """Count. ``untracked``: UIDs of Pods whose finalizer was taken away, though the cache may not show it yet."""
+    """Count the Pods of a Job. ``untracked``: UIDs of Pods whose finalizer was removed, possibly not yet in the cache."""
     tracked = tuple(pod for pod in pods if has_finalizer(pod, facts.TRACKING) and uid_of(pod) not in untracked)
     uncounted = job.status.uncountedTerminatedPods if job.status else None
     old_succeeded = set((uncounted.succeeded if uncounted else None) or ())
@@ -96,7 +96,7 @@ def _failed_indexes(job: Job, tracked: Sequence[Pod]) -> Indexes | None:
 
 
 def _last_failed(job: Job, tracked: Sequence[Pod], active: Sequence[Pod], ended: Indexes) -> dict[int, Pod]:
-    """Return the last failed Pod of each index without an active Pod, whose annotations carry the failures on."""
+    """Return the last failed Pod of each index without an active Pod, whose annotations have the failures."""
     running = {facts.index_of(pod) for pod in active}
     last_failed: dict[int, Pod] = {}
     for pod in tracked:

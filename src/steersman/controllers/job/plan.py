@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from steersman.controllers.job.observed import Observed
 
-#: Pods that one reconcile creates or deletes at most.
+#: Maximum number of Pods that one reconcile creates or deletes.
 BURST: Final = 500
 
 
@@ -37,7 +37,7 @@ def condition(type_: str, reason: str, message: str, *, now: datetime, status: s
     )
 
 
-# Has it ended?
+# Ending
 
 
 def finish_condition(seen: Observed, start: datetime | None, *, now: datetime) -> JobCondition | None:
@@ -125,7 +125,7 @@ def completion(seen: Observed, active: int, *, now: datetime) -> JobCondition | 
     return condition(facts.SUCCESS_CRITERIA_MET, "CompletionsReached", message, now=now)
 
 
-# Which Pods does it need?
+# Pods
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,9 @@ class PodsPlan:
     """Pods to delete and create; with deletions nothing is created until the next sync."""
 
     delete: tuple[Pod, ...] = ()
-    #: The completion index of each new Pod; None where the Job has no indexes.
+    #: Completion index of each new Pod; None for a NonIndexed Job.
     create: tuple[int | None, ...] = ()
-    #: When a Pod that has to wait may be created.
+    #: Time at which a delayed Pod may be created.
     requeue_after_seconds: float | None = None
 
 

@@ -45,7 +45,7 @@ class LegacyTokenCleaner(ManagedController):
         self._pods = self.informer(Pod)
 
     async def start(self) -> None:
-        """Look once at the start."""
+        """Enqueue the key once."""
         self.queue.add(_ALL)
 
     async def reconcile(self, key: str) -> Result:

@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import ConfigMap, Pod, Secret, ServiceAccount
 
-#: In ``kube-system``; the API server writes into it since when the use of tokens is noted.
+#: Config map in ``kube-system`` in which the API server records the start of tracking.
 TRACKING: Final = "kube-apiserver-legacy-service-account-token-tracking"
 INVALID_SINCE: Final = "kubernetes.io/legacy-token-invalid-since"
-#: Annotation of a token Secret: UID of its account.
+#: Annotation of a token Secret with the UID of its account.
 UID: Final = "kubernetes.io/service-account.uid"
 LAST_USED: Final = "kubernetes.io/legacy-token-last-used"
 
 
 @dataclass(frozen=True, slots=True)
 class Invalidate:
-    """Label it with the date; its token is rejected from then on."""
+    """Label the Secret with the date, which invalidates its token."""
 
     day: str
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """It has been invalid for the retention period."""
+    """Delete the Secret: it has been invalid for the retention period."""
 
 
 def is_tracked_long_enough(tracking: ConfigMap | None, *, now: datetime, period: timedelta) -> bool:
-    """Report whether uses were noted for at least the period, from the day after tracking began."""
+    """Report whether uses were tracked for at least the period, from the day after tracking began."""
     since = _day((tracking.data or {}).get("since") if tracking else None)
     if since is None:
         return False

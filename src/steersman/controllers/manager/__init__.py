@@ -1,1 +1,1 @@
-"""Process of the controller manager: selection, identities, leader election and health of controllers."""
+"""Controller manager process: selection, identities, leader election and health of controllers."""

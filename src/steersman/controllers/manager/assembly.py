@@ -1,4 +1,4 @@
-"""Construction of a manager from options: which controllers, with which identities and shared parts."""
+"""Construction of a manager from options: selected controllers, their identities and shared parts."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _log = logging.getLogger(__name__)
 SERVER_WAIT_SECONDS: Final = 10.0
 #: Time for events that are recorded during the stop to be written.
 _FLUSH_SECONDS: Final = 5.0
-#: As kube-controller-manager names itself in metrics.
+#: Name of kube-controller-manager in metrics.
 MANAGER: Final = "kube-controller-manager"
 _RETRY: Final = BackoffPolicy(0.05, 1.0)
-#: The gauge of each registry of metrics that has one.
+#: Gauge of each metrics registry that has one.
 _RUNNING: Final[WeakKeyDictionary[CollectorRegistry, Gauge]] = WeakKeyDictionary()
 
 
@@ -73,7 +73,7 @@ class Managed:
 
     @property
     def is_ready(self) -> bool:
-        """Report whether it does its work."""
+        """Report whether the controller is ready."""
         return self._controller.is_ready
 
     async def run(self) -> None:
@@ -115,8 +115,8 @@ class Managed:
 async def wait_for_server(client: Client, *, seconds: float | None = SERVER_WAIT_SECONDS) -> ServedResources:
     """Return the served resources, with retries until the server responds for each group version if possible.
 
-    Raises the last ``ClientError`` after so many seconds (None: never, as kubelets and schedulers), and a ``ConfigError``
-    in any case after ``SERVER_WAIT_SECONDS``: credentials that cannot be read do not come by waiting for the server.
+    Raises the last ``ClientError`` after ``seconds`` (None: never, as in kubelets and schedulers), and a ``ConfigError`` always
+    after ``SERVER_WAIT_SECONDS``, because unreadable credentials do not depend on the server.
     """
     backoff, clock, logged = Backoff(_RETRY), client.clock, ""
     started = clock.monotonic()
@@ -139,7 +139,7 @@ async def wait_for_server(client: Client, *, seconds: float | None = SERVER_WAIT
 
 
 def missing(entry: Registration, resources: Container[str]) -> list[str]:
-    """Return the resources that the controller needs and that are not among ``resources``, those that are served."""
+    """Return the needed resources of the controller that are not among the served ``resources``."""
     return [need for need in entry.needs if need not in resources]
 
 
@@ -149,7 +149,7 @@ def resources_of(served: ServedResources) -> frozenset[str]:
 
 
 def selected(options: ManagerOptions, resources: Container[str]) -> Iterable[Registration]:
-    """Return the controllers to run where ``resources`` are served; enabled ones that cannot run are logged."""
+    """Return the controllers to run with the served ``resources``; enabled ones that cannot run are logged."""
     for entry in registered():
         if not is_enabled(entry, options.controllers):
             _log.info("controller %s is off", entry.name)
@@ -197,7 +197,7 @@ async def assemble(
     migration = None
     if options.leader_elect and options.enable_leader_migration:
         configuration = read_leader_migration(options.leader_migration_config)
-        # The lock of a migration is shared with components that take no part in coordinated elections.
+        # The lock of a migration is shared with components that do not take part in coordinated elections.
         lock = msgspec.structs.replace(
             options, leader_elect_resource_name=configuration.leader_name, coordinated_leader_election=False
         )
@@ -240,10 +240,9 @@ def add_controllers(
     migration: Migration | None = None,
     clocks: Mapping[str, Clock] | None = None,
 ) -> None:
-    """Build each controller that is selected, in its own name and with all informers shared.
-
-    ``group`` runs them; None: the manager itself does. Those of a ``migration`` run in its group, or not at all.
-    ``clocks`` by name of the controller replace that of the clients.
+    """Build each selected controller with its own identity and shared informers. ``group`` runs them; None for the manager
+    itself. Controllers of a ``migration`` run in its group, or not at all. ``clocks``: clocks by controller name, in place of
+    the clients' clock.
     """
     main = manager if group is None else group
     shared, delay_seconds, resources = manager.context, 0.0, resources_of(served)
@@ -273,9 +272,8 @@ def add_controllers(
 def add_controller(
     manager: Manager, entry: Registration, context: ControllerContext, *, group: Group | None = None
 ) -> Managed | None:
-    """Build a controller and add it with its health check; return None if the options leave it nothing to do.
-
-    ``group`` runs it; None: the manager itself does. Raises RegistryError for a controller of another package that cannot
+    """Build a controller and add it with its health check; return None if the options disable it. ``group`` runs it; None for
+    the manager itself. Raises RegistryError for a controller of another package that cannot
     be built.
     """
     controller = _build(entry, context)

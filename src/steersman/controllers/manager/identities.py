@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 NAMESPACE: Final = "kube-system"
 #: Requested lifetime; the server may extend it.
 TOKEN_SECONDS: Final = 3600
-#: Of one controller; what it asks for beyond that waits. Bursts of hundreds of writes gain nothing from more, and each
-#: connection costs both sides a TLS handshake.
+#: Maximum number of connections of a controller; further requests wait. More connections do not speed up bursts of writes, and
+#: each costs a TLS handshake.
 CONNECTIONS_MAX: Final = 32
-#: Fraction of the lifetime that is left when a token is renewed.
+#: Remaining fraction of the lifetime at which a token is renewed.
 _RENEWAL_FRACTION: Final = 0.2
 
 _ACCOUNTS: Final = tree("v1", "ServiceAccount")

@@ -1,8 +1,8 @@
 """Leader migration: move controllers from one controller manager to another without both running them at once.
 
 A ``LeaderMigrationConfiguration`` (``controllermanager.config.k8s.io``) names a second lock, and for each controller the
-component that runs it. A manager runs the controllers assigned to it only while it holds the second lock, leaves out those
-that are assigned to another component, and runs all others under its main lock.
+component that runs it. A manager runs the controllers assigned to it only while it holds the second lock, omits those assigned
+to another component, and runs all others under its main lock.
 
 Upstream: KEP-2436, ``k8s.io/controller-manager/pkg/leadermigration``.
 """
@@ -27,23 +27,23 @@ GROUP: Final = "controllermanager.config.k8s.io"
 VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
 _LEASES: Final = "leases"
 _ANY: Final = "*"
-#: Runs under the main lock always: other controllers need the tokens that it makes (upstream: ``app.Run``).
+#: Always runs under the main lock, because other controllers need its tokens (upstream: ``app.Run``).
 _MAIN_ONLY: Final = "serviceaccount-token-controller"
 
 
 class Assignment(Enum):
     """Lock or component that a controller is assigned to."""
 
-    #: Under the main lock: the configuration does not name it.
+    #: Main lock: the controller is not in the configuration.
     MAIN = auto()
-    #: Under the lock of the migration.
+    #: Lock of the migration.
     MIGRATED = auto()
-    #: In another component.
+    #: Another component.
     UNOWNED = auto()
 
 
 class ControllerLeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The component that runs one controller; ``*`` stands for every component."""
+    """Component that runs a controller; ``*`` for every component."""
 
     name: str = ""
     component: str = ""
@@ -59,7 +59,7 @@ class LeaderMigration(msgspec.Struct, frozen=True, rename="camel", forbid_unknow
     kind: str = KIND
 
     def assignment(self, entry: Registration) -> Assignment:
-        """Return where a controller runs; it may be named by its alias. The last entry of a name counts."""
+        """Return the assignment of a controller, by name or alias. The last entry of a name takes precedence."""
         owners = [
             leader.component
             for leader in self.controller_leaders
@@ -79,7 +79,7 @@ DEFAULT: Final = LeaderMigration(
 
 
 def read_leader_migration(path: str) -> LeaderMigration:
-    """Return the configuration of a file, or without a path the default one. Raises ``ValueError``."""
+    """Return the configuration of a file, or the default without a path. Raises ``ValueError``."""
     if not path:
         return DEFAULT
     try:
@@ -98,7 +98,7 @@ def read_leader_migration(path: str) -> LeaderMigration:
 
 
 def decode(text: bytes) -> LeaderMigration:
-    """Return the configuration in a text in YAML or JSON, not validated. Raises ``ValueError``."""
+    """Decode an unvalidated configuration in YAML or JSON. Raises ``ValueError``."""
     try:
         tree: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:

@@ -10,13 +10,13 @@ from steersman.controllers.options import ControllerOptions
 class ManagerOptions(ControllerOptions, frozen=True, kw_only=True):
     """Options of ``steersman controller-manager``."""
 
-    #: How to reach the cluster; None: ``$KUBECONFIG``, the pod's service account, ``~/.kube/config``.
+    #: Kubeconfig; None for ``$KUBECONFIG``, the pod's service account or ``~/.kube/config``.
     kubeconfig: Path | None = None
-    #: Address of the API server, in place of that of the kubeconfig.
+    #: Address of the API server; overrides the kubeconfig.
     master: str = ""
     #: Each controller acts as its own service account in ``kube-system``.
     use_service_account_credentials: bool = False
-    #: QPS and burst of each client; 0: no limit, as servers have their own.
+    #: QPS and burst of each client; 0 for no limit, because servers have API Priority and Fairness.
     kube_api_qps: float = 0.0
     kube_api_burst: int = 30
 
@@ -31,19 +31,19 @@ class ManagerOptions(ControllerOptions, frozen=True, kw_only=True):
     enable_leader_migration: bool = False
     #: File with a ``LeaderMigrationConfiguration``; empty: the default one.
     leader_migration_config: str = ""
-    #: True: a process that has lost its lease contends again; False: it ends, as upstream's.
+    #: True if a process contends again after losing its lease; False if it exits, as upstream.
     leader_elect_restart: bool = False
-    #: Name of this process in elections; empty: the host's with a random part. One that comes back under its old name
-    #: after a crash need not wait for its lease to expire.
+    #: Name of this process in elections; empty for the host name with a random suffix. A process that restarts under the same
+    #: name need not wait for its lease to expire.
     leader_elect_identity: str = ""
-    #: Let the API server choose among candidates (KEP-4355), where it offers that.
+    #: Use coordinated leader election (KEP-4355) if the API server supports it.
     coordinated_leader_election: bool = False
     #: ``--emulated-version``, e.g. ``kube=1.35``, for the LeaseCandidate.
     emulated_version: tuple[str, ...] = ()
 
     #: Address of ``/healthz`` and ``/metrics`` in plain HTTP, without authentication.
     address: str = "127.0.0.1"
-    #: 0: no plain HTTP.
+    #: Port; 0 disables plain HTTP.
     port: int = 0
-    #: How long running reconciles may take to end.
+    #: Grace period of running reconciles.
     controller_shutdown_timeout_seconds: float = 10.0

@@ -112,7 +112,7 @@ class NamespaceController(ManagedController):
         return None
 
     def _is_young(self, namespace: Namespace) -> bool:
-        """Report whether a create that began before the deletion may still be committed, perhaps by another server."""
+        """Report whether a create from before the deletion may still be committed, e.g. by another server."""
         deleted = metadata_field(namespace, "deletionTimestamp")
         return (self.clock.now() - deleted).total_seconds() < _YOUNG_SECONDS if deleted else False
 

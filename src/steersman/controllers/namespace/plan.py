@@ -55,7 +55,7 @@ class Progress:
     discovery_failed: Mapping[str, str] = field(default_factory=dict)
     #: Error messages.
     errors: list[str] = field(default_factory=list)
-    #: Remains by ``resource.group`` (with the dot for the core group, too), of resources with any.
+    #: Remaining objects by ``resource.group`` (with the dot also for the core group).
     remains: dict[str, ResourcesRemaining] = field(default_factory=dict)
 
     def add(self, resource: ResourceType[Any], remains: ResourcesRemaining) -> None:
@@ -100,7 +100,7 @@ def in_order(resources: Iterable[ResourceType[Any]]) -> tuple[list[ResourceType[
 
 
 def remains_of(resource: ResourceType[Any], objects: list[Any]) -> ResourcesRemaining:
-    """Return the remaining objects. Raises UnexpectedRemains for objects without finalizers or grace period."""
+    """Return the remaining objects. Raises UnexpectedItemsRemain for objects without finalizers or grace period."""
     if not objects:
         return ResourcesRemaining()
     finalizers: dict[str, int] = {}

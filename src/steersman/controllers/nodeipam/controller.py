@@ -39,7 +39,7 @@ class NodeIPAMController(ManagedController):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=_WORKERS)
         self._ranges = ranges(context.options)
-        #: CIDRs allocated to Nodes that do not show them yet: a write that failed may have had effect.
+        #: CIDRs allocated to Nodes without them in the cache: a failed write may have had effect.
         self._offered: dict[str, list[str]] = {}
         self._nodes = self.informer(Node)
         self._nodes.add_callback(self._node_changed)

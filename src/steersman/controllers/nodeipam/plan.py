@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 
-#: A Node's range in a single-family cluster, by family.
+#: Default prefix length of a Node's CIDR in a single-family cluster, by family.
 _DEFAULT_PREFIX: Final = {4: 24, 6: 64}
 #: At most 2**16 Nodes.
 _PREFIX_DIFFERENCE_MAX: Final = 16
@@ -23,10 +23,10 @@ class RangeFull(Exception):  # noqa: N818 — named by the condition
 
 
 class NodeRanges:
-    """Subnets of one cluster CIDR. Released ones are allocated again after all others."""
+    """Subnets of one cluster CIDR. Released CIDRs are reused after all others."""
 
     def __init__(self, cluster: IPNetwork, prefix: int) -> None:
-        """``prefix``: of a Node's range. Raises ValueError for one that does not fit."""
+        """``prefix``: prefix length of a Node's CIDR. Raises ValueError if it is invalid for the cluster CIDR."""
         if prefix > cluster.max_prefixlen or prefix < cluster.prefixlen:
             raise ValueError(f"a Node's range of /{prefix} is not within the cluster's {cluster}")
         if prefix - cluster.prefixlen > _PREFIX_DIFFERENCE_MAX:
@@ -40,7 +40,7 @@ class NodeRanges:
 
     @property
     def is_full(self) -> bool:
-        """Report whether there is none left."""
+        """Report whether no CIDR is free."""
         return len(self._allocated) >= self._count
 
     def take(self) -> str:

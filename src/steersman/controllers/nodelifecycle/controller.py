@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 _POD: Final = "pod:"
-#: Nodes that fail at the same moment are counted before the first of them loses its pods.
+#: Delay before the first eviction, so that Nodes that fail simultaneously are all counted.
 _SETTLE_SECONDS: Final = 1.0
 
 
@@ -141,7 +141,7 @@ class NodeLifecycleController(ManagedController):
     # Zones
 
     def _weigh_zones(self) -> None:
-        """Update the zones' rates; when all zones went down, or one recovered, every Node is enqueued."""
+        """Update the zones' rates; enqueue every Node if all zones went down, or one recovered."""
         if self._all_down is None:
             return
         was_down, self._all_down = self._all_down, self._zones.all_down()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lightkube.models.coordination_v1 import Lease
     from lightkube.models.core_v1 import Node
 
-#: Where Nodes have their leases.
+#: Namespace of Node Leases.
 LEASE_NAMESPACE: Final = "kube-node-lease"
 
 
@@ -32,7 +32,7 @@ class Health:
 
     #: Monotonic time of the last heartbeat.
     heard_at: float
-    #: Whether the condition ``Ready`` was present, and its heartbeat time.
+    #: True if the condition ``Ready`` was present; and its heartbeat time.
     had_ready: bool
     heartbeat: datetime | None
     renewed: datetime | None = None

@@ -37,7 +37,7 @@ CONDITION_TAINTS: Final = {
 }
 _OURS: Final = {NO_SCHEDULE: {*CONDITION_TAINTS.values(), UNSCHEDULABLE}, NO_EXECUTE: {NOT_READY, UNREACHABLE}}
 
-#: Labels and their names before 1.14, which follow them.
+#: Labels and their deprecated names before 1.14, which have the same values.
 _MIRRORED_LABELS: Final = {
     "kubernetes.io/os": "beta.kubernetes.io/os",
     "kubernetes.io/arch": "beta.kubernetes.io/arch",
@@ -74,7 +74,7 @@ def scheduling_keys(node: Node) -> list[str]:
 
 
 def eviction_key(node: Node) -> str:
-    """Return the key of the ``NoExecute`` taint for the Node's readiness; empty: none."""
+    """Return the key of the ``NoExecute`` taint for the Node's readiness; empty if none."""
     return CONDITION_TAINTS.get(("Ready", ready_status(node)), "")
 
 
@@ -84,7 +84,7 @@ def is_evicting(node: Node) -> bool:
 
 
 def wanted_taints(node: Node, *, evict: bool, now: datetime) -> list[Taint] | None:
-    """Return all desired taints, other clients' included; None if up to date.
+    """Return all desired taints, including those of other clients; None if up to date.
 
     ``evict``: the zone's rate limiter admits the eviction of the pods of a Node that is not ready.
     """

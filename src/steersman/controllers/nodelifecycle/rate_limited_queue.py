@@ -13,15 +13,14 @@ if TYPE_CHECKING:
 
 #: One Node at a time, as upstream.
 _BURST: Final = 1
-#: Added to timers, so that rounding never makes them early.
+#: Added to timers to compensate for rounding.
 _LATE_SECONDS: Final = 0.001
 
 
 class RateLimitedQueue:
     """Waiting Nodes of one zone; at most all its Nodes.
 
-    ``call`` is invoked once with the name of each Node that the rate limiter admits; ``remove`` removes it from the
-    queue.
+    ``call`` is invoked once for each Node that the rate limiter admits, which stays queued until ``remove``.
     """
 
     def __init__(self, rate: float, *, clock: Clock, call: Callable[[str], None], settle_seconds: float = 0.0) -> None:

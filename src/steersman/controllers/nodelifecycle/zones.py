@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import Node
 
-#: A zone with fewer unwell Nodes is never called disrupted in part.
+#: Minimum number of unhealthy Nodes of a partially disrupted zone.
 _PARTIAL_MIN: Final = 3
 _EXCLUDED: Final = "node.kubernetes.io/exclude-disruption"
 _REGIONS: Final = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
@@ -41,7 +41,7 @@ class Rates:
     large_size: int = 50
 
     def of(self, state: ZoneState, size: int) -> float:
-        """Return the eviction rate for a zone state in Nodes per second; 0: none."""
+        """Return the eviction rate for a zone state in Nodes per second; 0 for no evictions."""
         if state is ZoneState.PARTIAL:
             return self.secondary if size > self.large_size else 0.0
         return self.normal
@@ -82,7 +82,7 @@ def is_counted(node: Node) -> bool:
 
 
 class Zones:
-    """Counts Nodes by zone. For one event loop."""
+    """Counts of Nodes by zone. Confined to one event loop."""
 
     def __init__(self, rates: Rates) -> None:
         self._rates = rates
@@ -122,7 +122,7 @@ class Zones:
         return self._counts
 
     def all_down(self) -> bool:
-        """Report whether there are Nodes and none of them is well: then it is more likely this process that is cut off."""
+        """Report whether all Nodes are unhealthy: then this process is probably partitioned."""
         return bool(self._counts) and all(count.state(self._rates) is ZoneState.FULL for count in self._counts.values())
 
     def rate(self, zone: str) -> float:

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
-#: The second is the old name, which provisioners may still read.
+#: The second is the old name, for old provisioners.
 PROVISIONERS: Final = ("volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner")
 
 

@@ -1,6 +1,5 @@
-"""Volume binder: watches claims, volumes, classes and pods. One worker, which waits for its own writes.
-
-So that no volume is bound to two claims; other writers are detected by resourceVersion.
+"""Volume binder: watches claims, volumes, classes and pods. One worker waits for its own writes, so that no volume is bound to
+two claims; other writers are detected by resourceVersion.
 """
 
 from __future__ import annotations

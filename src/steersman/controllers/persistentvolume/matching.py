@@ -31,7 +31,7 @@ def class_of_claim(claim: PersistentVolumeClaim) -> str:
 
 
 def has_class(claim: PersistentVolumeClaim) -> bool:
-    """Report whether the claim names a class, the empty one included. Upstream: ``PersistentVolumeClaimHasClass``."""
+    """Report whether the claim has a class, possibly empty. Upstream: ``PersistentVolumeClaimHasClass``."""
     return _CLASS in annotations_of(claim) or (claim.spec is not None and claim.spec.storageClassName is not None)
 
 

@@ -253,9 +253,8 @@ def _mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Mismatc
 
 
 def reclaim(volume: PersistentVolume) -> tuple[Reclaim, Event | None]:
-    """Return how to reclaim a released volume, or the event if that is impossible.
-
-    ``leave``: an external controller does it. Host path volumes are deleted below ``/tmp`` only, as upstream.
+    """Return the action that reclaims a released volume, or the event if impossible; ``leave`` if an external controller does
+    it. Host path volumes are deleted below ``/tmp`` only, as upstream.
     """
     spec = volume.spec
     policy = spec.persistentVolumeReclaimPolicy if spec is not None else None
@@ -279,7 +278,7 @@ def _delete(volume: PersistentVolume) -> tuple[Reclaim, Event | None]:
         return "leave", None
     host_path = volume.spec.hostPath if volume.spec else None
     if host_path is None:
-        # Upstream has three plugins here, of which that of NFS recycles only (``ProbeProvisionableRecyclableVolumePlugins``).
+        # Upstream has three plugins here, of which NFS only recycles (``ProbeProvisionableRecyclableVolumePlugins``).
         missing = "no deletable volume plugin" if volume.spec and volume.spec.nfs else "no volume plugin"
         message = f'error getting deleter volume plugin for volume "{name_of(volume)}": {missing} matched'
         return "fail", Event("Warning", "VolumeFailedDelete", message)
@@ -290,5 +289,5 @@ def _delete(volume: PersistentVolume) -> tuple[Reclaim, Event | None]:
 
 
 def waiting_claims(claims: Iterable[PersistentVolumeClaim]) -> list[PersistentVolumeClaim]:
-    """Return the claims that are not bound, for which a new volume or class may matter."""
+    """Return the unbound claims, which a new volume or class may affect."""
     return [claim for claim in claims if BIND_COMPLETED not in annotations_of(claim)]

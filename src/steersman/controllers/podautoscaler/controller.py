@@ -51,7 +51,7 @@ class _Scaled(NamedTuple):
 
     @property
     def status_replicas(self) -> int:
-        """Present replicas of the target."""
+        """Current replicas of the target."""
         return int((self.scale.get("status") or {}).get("replicas") or 0)
 
     @property
@@ -75,7 +75,7 @@ class _Case(NamedTuple):
 
 
 class _DesiredReplicas(NamedTuple):
-    """Replicas that the metrics propose, the deciding metric, and the error of failed metrics."""
+    """Proposed replicas, the deciding metric, and the error of failed metrics."""
 
     replicas: int
     metric: str
@@ -103,7 +103,7 @@ class PodAutoscaler(ManagedController):
         ).set_function(lambda: sum(1 for _ in self._autoscalers.lister))  # fmt: skip
 
     async def reconcile(self, key: str) -> Result | None:
-        """Measure, decide and scale; the status is written in any case."""
+        """Compute the desired replicas, scale, and always write the status."""
         autoscaler = self._autoscalers.lister.by_key(key)
         if autoscaler is None or autoscaler.spec is None:
             self._histories.pop(key, None)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MetricError(Exception):
-    """The replicas cannot be computed; the text is for users."""
+    """The replicas cannot be computed; the message is for users."""
 
 
 @dataclass(frozen=True, slots=True)

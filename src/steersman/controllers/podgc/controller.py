@@ -33,7 +33,7 @@ _BY_NODE: Final = "podgc node"
 _NODE: Final = "node:"
 _POD: Final = "pod:"
 _ENDED: Final = "ended"
-#: Pods mostly end many at a time.
+#: Delay that batches terminated pods.
 _SETTLE_SECONDS: Final = 1.0
 
 

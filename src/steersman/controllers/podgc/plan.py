@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 
-#: How long a Node must be missing.
+#: Time for which a Node must be missing.
 QUARANTINE_SECONDS: Final = 40.0
-#: How long a Pod may be terminating without having been scheduled: as long as between two looks of upstream. Its status
-#: becomes ``Failed``, which the owner of a finalizer need not observe immediately.
+#: Time for which an unscheduled Pod may be terminating: upstream's polling interval. Its status then becomes ``Failed``, which
+#: the owner of a finalizer need not observe immediately.
 UNSCHEDULED_SECONDS: Final = 20.0
 _OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 #: Reason and message of the condition ``DisruptionTarget``.

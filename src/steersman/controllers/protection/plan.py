@@ -24,9 +24,9 @@ class Step(Enum):
     """Change of an object's finalizer."""
 
     NOTHING = auto()
-    #: It is there and lacks the finalizer.
+    #: The object is not being deleted and lacks the finalizer.
     ADD = auto()
-    #: Being deleted with the finalizer: remove it if the object is not in use.
+    #: The object is being deleted with the finalizer, which is removed if the object is not in use.
     RELEASE = auto()
 
 
@@ -53,7 +53,7 @@ def uses_claim(pod: Pod, claim: PersistentVolumeClaim) -> bool:
 
 
 def is_volume_used(volume: PersistentVolume) -> bool:
-    """Report whether a claim has it."""
+    """Report whether a claim is bound to the volume."""
     return volume.status is not None and volume.status.phase == "Bound"
 
 

@@ -49,7 +49,7 @@ STATUS_TRIES: Final = 2
 
 
 class BaseReplicationController(ManagedController):
-    """Base of controllers that maintain a number of Pods. Subclasses define what differs between the kinds."""
+    """Base of controllers that maintain a number of Pods. Subclasses define the differences between the kinds."""
 
     model: ClassVar[type[Any]]
     #: Condition class of the kind.
@@ -86,7 +86,7 @@ class BaseReplicationController(ManagedController):
         """Return the status as a struct of the kind."""
 
     def related_pods(self, obj: Any) -> Sequence[Pod]:
-        """Return Pods of siblings and the object's own, for the deletion order; empty for kinds without siblings."""
+        """Return Pods of siblings and of the object, for the deletion order; empty for kinds without siblings."""
         return ()
 
     def terminating(self, pods: Iterable[Pod], obj: Any, selector: LabelSelector) -> int | None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import Pod
 
-#: Go's zero value of a phase is none of these and counts as Pending does.
+#: Go's zero value of a phase is not among these and has the rank of Pending.
 _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 

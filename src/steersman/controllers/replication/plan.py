@@ -43,7 +43,7 @@ def plan_replicas(
 ) -> Plan:
     """Return the step from the ``active`` Pods to ``desired_replicas`` ones, at most ``burst`` at a time.
 
-    ``related``: Pods of siblings, the object's own included; Pods on a node with many of them are deleted first.
+    ``related``: Pods of the object and its siblings; Pods on a node with many of them are deleted first.
     """
     surplus = len(active) - desired_replicas
     if surplus < 0:
@@ -64,7 +64,7 @@ class Counts:
     #: Pods with all labels of the template.
     fully_labeled: int
     ready: int
-    #: Ready for ``minReadySeconds``.
+    #: Pods that have been ready for ``minReadySeconds``.
     available: int
     #: Terminating Pods; None if the kind does not report them.
     terminating: int | None

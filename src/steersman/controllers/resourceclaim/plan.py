@@ -41,12 +41,12 @@ class MissingClaim:
 
 
 def is_done(pod: Pod) -> bool:
-    """Report whether it will never use its claims again."""
+    """Report whether the pod will not use its claims anymore."""
     return is_finished(pod) or (is_being_deleted(pod) and not node_of(pod))
 
 
 def missing(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> list[MissingClaim]:
-    """Return the claims to create: also for those in the pod's status that were deleted or that it does not own."""
+    """Return the claims to create, including those in the pod's status that were deleted or that it does not own."""
     missing_claims: list[MissingClaim] = []
     for entry in entries(pod):
         if not entry.resourceClaimTemplateName:

@@ -51,7 +51,7 @@ class ResourcePoolStatusController(ManagedController):
         ]
 
     async def reconcile(self, key: str) -> Result | None:
-        """Answer it, or delete it when it has been there for long enough."""
+        """Write the status of a request, or delete an expired one."""
         request = self._requests.lister.get(key)
         if request is None:
             return None

@@ -54,7 +54,7 @@ def answer(
 
 
 def is_whole(status: ResourcePoolStatusRequestStatus) -> bool:
-    """Report whether all slices of all pools were there."""
+    """Report whether the status covers all slices of all pools."""
     return all(pool.validationError is None for pool in status.pools or ())
 
 
@@ -94,7 +94,7 @@ def _pool(name: str, slices: Sequence[ResourceSlice], allocated: int) -> PoolSta
 
 
 def seconds_to_cleanup(request: ResourcePoolStatusRequest, *, now: datetime) -> float:
-    """Return the seconds until the request is deleted, 0 or less: now."""
+    """Return the seconds until the request is deleted; 0 or less if due."""
     since: datetime = metadata_field(request, "creationTimestamp")
     if request.status is None:
         return (since + _PENDING_LIFE - now).total_seconds()
@@ -106,6 +106,6 @@ def seconds_to_cleanup(request: ResourcePoolStatusRequest, *, now: datetime) -> 
 
 
 def seconds_to_answer(request: ResourcePoolStatusRequest, *, now: datetime) -> float:
-    """Return how long an incomplete answer may be deferred, in seconds."""
+    """Return the seconds for which an incomplete status may be deferred."""
     created: datetime = metadata_field(request, "creationTimestamp")
     return (created + PATIENCE - now).total_seconds()

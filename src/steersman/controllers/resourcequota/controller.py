@@ -53,7 +53,7 @@ class ResourceQuotaController(ManagedController):
         self._quotas.add_callback(self._quota_changed)
         #: Monotonic time of the last increment by admission, by quota.
         self._raised: dict[str, float] = {}
-        #: Resources whose full objects are needed, not only their number.
+        #: Resources counted by full objects, not only by number.
         self._whole: dict[str, Informer[Any]] = {
             "pods": self.informer(Pod),
             "services": self.informer(Service),
@@ -96,7 +96,7 @@ class ResourceQuotaController(ManagedController):
         informer.start()
 
     def _device_claim_changed(self, change: Change[Any]) -> None:
-        """Enqueue the quotas of the claim's namespace, for the initial list too."""
+        """Enqueue the quotas of the claim's namespace, also for the initial list."""
         self._object_changed(_DEVICE_CLAIMS, Added(change.new) if isinstance(change, Added) else change)
 
     def _object_changed(self, resource: str, change: Change[Any]) -> None:

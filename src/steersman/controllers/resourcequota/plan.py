@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.kinds.shared.quota.evaluator import Evaluator
 
 
-#: Resources that quotas name otherwise than by ``count/``.
+#: Quota resources other than ``count/…``.
 _NAMED: Final = (
     "pods", "services", "persistentvolumeclaims", "resourceclaims.resource.k8s.io", "configmaps", "resourcequotas",
     "replicationcontrollers", "secrets",

@@ -73,5 +73,5 @@ class RootCAPublisher(ManagedController):
 
 
 def build(context: ControllerContext) -> RootCAPublisher:
-    """Return the controller. Without ``--root-ca-file`` or a CA that the client itself trusts ``ca.crt`` is empty."""
+    """Construct the controller. ``ca.crt`` is empty without ``--root-ca-file`` and a CA of the client."""
     return RootCAPublisher(context, root_ca=root_ca(context))

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from lightkube.models.core_v1 import Namespace
 
 NAME: Final = "kube-root-ca.crt"
-#: Signer without certificates of its own; its bundle verifies API servers.
+#: Signer that issues no certificates; its bundle verifies API servers.
 SIGNER: Final = "kubernetes.io/kube-apiserver-serving"
-#: Of the hash in a bundle's name.
+#: Length of the hash in a bundle's name.
 _HASH_BYTES: Final = 12
 _DESCRIPTION: Final = "kubernetes.io/description"
-#: Part of the API: clients see it.
+#: Part of the API.
 _DESCRIPTION_TEXT: Final = (
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
     "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "

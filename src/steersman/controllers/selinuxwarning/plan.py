@@ -31,7 +31,7 @@ class Use:
 class Conflict:
     """Property in which two pods with the same volume differ; recorded for each of them."""
 
-    #: As metrics name it; reasons of events begin with it.
+    #: Property in metrics, and prefix of event reasons.
     property_name: str
     #: Keys of pods.
     pod: str
@@ -75,7 +75,7 @@ def differ(label: str, other: str) -> bool:
 class MountedClaim(NamedTuple):
     """Claim that containers of a pod mount."""
 
-    #: The pod's name for it.
+    #: Name of the volume in the pod.
     volume: str
     #: Label of the pod's containers; a privileged one accesses every file and relabels none.
     labels: set[str]

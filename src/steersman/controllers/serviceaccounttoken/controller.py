@@ -36,11 +36,11 @@ class TokensController(ManagedController):
     queue_name: ClassVar[str] = "serviceaccount_tokens_secret"
 
     def __init__(self, context: ControllerContext, *, key: PrivateKey, root_ca: bytes) -> None:
-        """``key`` signs the tokens; ``root_ca`` is put beside them, unless it is empty."""
+        """``key`` signs the tokens; ``root_ca`` is added to their Secrets unless empty."""
         super().__init__(context, workers=context.options.concurrent_serviceaccount_token_syncs)
         self._key = key
         self._root_ca = root_ca
-        #: Deleted Secrets, and the account that each named.
+        #: Accounts of deleted Secrets.
         self._deleted_secrets: dict[str, Secret] = {}
         self._secrets = self.informer(Secret, field_selector={"type": TYPE})
         self._secrets.add_index(_BY_ACCOUNT, _accounts)
@@ -97,7 +97,7 @@ class TokensController(ManagedController):
         self.own_writes.note(key, self._secrets, written)
 
     async def _unlist(self, secret: Secret) -> None:
-        """Remove the Secret from the live account's list; the cache may be behind, and there is no retry."""
+        """Remove the Secret from the live account's list; the cache may be stale, and the write is not retried."""
         namespace, name = split_key(account_key(secret))
         if self._secrets.lister.get(name_of(secret), namespace=namespace) is not None:
             return

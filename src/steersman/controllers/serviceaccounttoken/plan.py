@@ -32,19 +32,19 @@ def account_key(secret: Secret) -> str:
 
 
 def is_for(secret: Secret, account: ServiceAccount) -> bool:
-    """Report whether the account is the one that is named; a UID is compared only where the Secret has one."""
+    """Report whether the Secret belongs to the account; the UID is compared only if the Secret has one."""
     uid = annotations_of(secret).get(UID, "")
     same = account_key(secret) == f"{namespace_of(account)}/{name_of(account)}"
     return same and (not uid or uid == uid_of(account))
 
 
 def is_complete(secret: Secret, *, root_ca: bytes) -> bool:
-    """Report whether nothing is to be filled in."""
+    """Report whether the Secret has all data."""
     return not _missing(secret, root_ca)
 
 
 def filled(secret: Secret, account: ServiceAccount, *, root_ca: bytes, sign: Callable[[dict[str, Any]], str]) -> Secret:
-    """Return the Secret with the missing data; ``sign`` makes a token of claims."""
+    """Return the Secret with the missing data; ``sign`` returns a token for claims."""
     values: dict[str, Callable[[], bytes]] = {
         CA_KEY: lambda: root_ca,
         NAMESPACE_KEY: lambda: namespace_of(secret).encode(),

@@ -1,1 +1,1 @@
-"""Parts that several controllers share: base class, pod and revision control, metadata watches."""
+"""Shared code of controllers: base class, pod and revision control, metadata watches."""

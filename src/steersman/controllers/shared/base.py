@@ -36,7 +36,7 @@ CREATED_RECHECK_SECONDS: Final = 5.0
 async def is_deleted(client: Client, obj: Any, error: Exception) -> bool:
     """Return whether the deletion of ``obj`` by its UID failed with ``error`` because ``obj`` does not exist any more.
 
-    A conflict also stands for an object of the same name with another UID, or for a lost race; a read of the server
+    A conflict has other causes: an object of the same name with another UID, or a lost race; a read from the server
     distinguishes them. Raises ApiError.
     """
     if not isinstance(error, Conflict):
@@ -52,7 +52,7 @@ async def is_deleted(client: Client, obj: Any, error: Exception) -> bool:
 class ManagedController(Controller):
     """Base class with controller options, event recorder and background tasks."""
 
-    #: Source of its events; empty for the controller's name.
+    #: Source of events; empty for the controller's name.
     component: ClassVar[str] = ""
 
     def __init__(self, context: ControllerContext, *, workers: int = 1) -> None:
@@ -72,7 +72,7 @@ class ManagedController(Controller):
     def resync_every(self, seconds: float, keys: Callable[[], Iterable[str]]) -> None:
         """Queue the keys now and after every period, behind keys of changes; 0 for never.
 
-        Call it after the informers were requested: without keys there are no periods until one of them has a change.
+        Must be called after the informers were requested: without keys the timer pauses until one of them has a change.
         """
         if seconds <= 0:
             return
@@ -94,7 +94,7 @@ class ManagedController(Controller):
     def record_created(self, key: str, informer: Informer[Any], created: Any) -> None:
         """Record an own write like ``own_writes.note``, and requeue ``key`` after a delay.
 
-        An object that is deleted before a disconnected cache has seen it leaves no event.
+        An object that is deleted before a disconnected cache has observed it causes no event.
         """
         self.own_writes.note(key, informer, created)
         self.queue.add_after(key, CREATED_RECHECK_SECONDS)
@@ -142,7 +142,7 @@ class ManagedController(Controller):
         )
 
     async def _reconcile(self, key: str) -> Result | None:
-        """Reconcile; done if an object cannot be created because its namespace is terminating.
+        """Reconcile; ignore creations that fail because the namespace is terminating.
 
         The namespace controller deletes everything in it, so no retry is needed (upstream: ``handleErr`` of each
         controller).

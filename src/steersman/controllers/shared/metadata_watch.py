@@ -1,7 +1,7 @@
 """Informers of the metadata of every served resource, added and removed as discovery changes.
 
-For controllers of objects of any kind: garbage collection, namespaces, quota. A resource that has an informer of whole
-objects already needs no second watch; the others have informers of metadata only. Discovery is read again when a
+For controllers of objects of any kind: garbage collection, namespaces, quota. A resource with an informer of whole objects
+needs no second watch; the others have informers of metadata only. Discovery is read again when a
 CustomResourceDefinition or APIService changes, and rarely by polling, for aggregated servers whose resources change.
 Upstream: ``k8s.io/controller-manager/pkg/informerfactory``.
 """
@@ -42,21 +42,21 @@ AGAIN_SECONDS: Final = 1.0
 #: Discovery is read again after this time without a change event.
 REFRESH_SECONDS: Final = 300.0
 RETRY_SECONDS: Final = 5.0
-#: A resource that cannot be listed must not hold up all others.
+#: A resource that cannot be listed must not delay all others.
 SYNC_TIMEOUT_SECONDS: Final = 30.0
 
 _DEFINITIONS: Final = (
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
     ("apiregistration.k8s.io/v1", "APIService"),
 )
-#: Events are many, live short, own nothing and are owned by nothing.
+#: Events are numerous, short-lived, and have no owners or dependents.
 _IGNORED: Final = frozenset({"events", "events.events.k8s.io"})
-#: By the factory's identity, which lasts as long as the watch, since that holds the factory.
+#: Instances by identity of the factory, which the watch keeps alive.
 _shared: Final[WeakValueDictionary[int, MetadataWatch]] = WeakValueDictionary()
 
 
 class MetadataWatch:
-    """Shared by all controllers of an informer factory (``shared``). Active while any caller is within ``running``."""
+    """Metadata watch of all controllers of an informer factory (``shared``). Active while any caller is within ``running``."""
 
     def __init__(self, client: Client, informers: InformerFactory, *, clock: Clock) -> None:
         self._client = client
@@ -87,7 +87,7 @@ class MetadataWatch:
 
     @property
     def is_synced(self) -> bool:
-        """Report whether everything that is watched is in the caches."""
+        """Report whether all caches are synced."""
         return self._first.is_set() and all(informer.has_synced for informer in self._informers.values())
 
     def listen(self, listener: Listener) -> None:
@@ -102,7 +102,7 @@ class MetadataWatch:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Follow the server; on entering, wait until the caches are synced, as far as they can be."""
+        """Watch the served resources; on entering, wait until the caches are synced if possible."""
         self._users += 1
         if self._supervisor is None:
             self._supervisor = Supervisor("metadata watch")
@@ -139,7 +139,7 @@ class MetadataWatch:
         return served
 
     def _add(self, name: str, resource_type: ResourceType[Any], whole: Informer[Any] | None) -> None:
-        """Follow a resource, by its informer of whole objects if there is one."""
+        """Watch a resource, by its informer of whole objects if one exists."""
         informer = self._factory.informer(object_part(resource_type)) if whole is None else whole
         self._informers[name], self._watched[name], self._callbacks[name] = informer, resource_type, []
         for listener in self._listeners:

@@ -59,7 +59,7 @@ class PodControl:
         self._newest.pop(key, None)
 
     async def is_up_to_date(self, key: str, pods: Iterable[Pod]) -> bool:
-        """Report whether the cache shows the writes of the key; ``pods``: the owner's cached Pods.
+        """Report whether the cache has observed the writes of the key; ``pods``: the owner's cached Pods.
 
         Events may be missed: a Pod that was deleted while the watch was disconnected, or released by another client,
         is not observed. So the cache is checked as well.

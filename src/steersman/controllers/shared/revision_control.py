@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from steersman.client.informer import Informer
     from steersman.controllers.shared.base import ManagedController
 
-#: Hashes that are tried before giving up for now.
+#: Maximum number of hashes tried in a reconcile.
 _COLLISIONS_MAX: Final = 10
 
 
@@ -116,7 +116,7 @@ class RevisionControl:
                 existing = await self._client.get(ControllerRevision, name_of(revision), namespace=namespace_of(owner))
                 if existing.data != revision.data or not self._may_be_taken(existing, owner):
                     continue  # two templates, or two owners, have one hash
-                created = existing  # the cache is behind
+                created = existing  # the cache is stale
             self._controller.record_created(key, self.informer, created)
             return CurrentRevision(created, (), tried)
         raise _TooManyCollisions(f"no free name for a revision of {key}")

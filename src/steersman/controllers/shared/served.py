@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-#: Accepts both; a server without aggregated discovery responds with the unaggregated form.
+#: Accepts both forms; a server without aggregated discovery responds with the unaggregated one.
 _ACCEPT: Final = f"{_AGGREGATED},application/json"
 
 
-#: Codes for a group version that is not available: removed, forbidden, or its extension API server does not answer. Any
-#: other error concerns the request, and repeating it may help.
+#: Codes for an unavailable group version: removed, forbidden, or without response of its extension API server. Other errors may
+#: be retried.
 _UNAVAILABLE: Final = frozenset({403, 404, 503})
 
 

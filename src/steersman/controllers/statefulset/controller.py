@@ -77,7 +77,7 @@ class StatefulSetController(ManagedController):
             hashed=identity.revision_hash,
             keeps_hash_label=True,
         )
-        #: UIDs of deleted Pods that the cache still shows.
+        #: UIDs of deleted Pods that the cache still has.
         self.expectations: Final = Expectations(self.clock)
         index_dependents(self.pods)
         self.sets.add_callback(self._set_changed)
@@ -147,7 +147,7 @@ class StatefulSetController(ManagedController):
         )
 
     def _deletions_seen(self, key: str, pods: Iterable[Pod]) -> bool:
-        """Report whether the cache shows all own deletions; checked directly, as an event may have been missed."""
+        """Report whether the cache has observed all own deletions; checked directly, because an event may be missed."""
         staying = {uid_of(pod) for pod in pods if not is_being_deleted(pod)}
         for uid in self.expectations.pending(key)[1] - staying:
             self.expectations.deletion_observed(key, uid)
@@ -221,7 +221,7 @@ class StatefulSetController(ManagedController):
         try:
             created = await self.client.create(claim)
         except AlreadyExists:
-            return  # the cache is behind; an existing claim is used as it is
+            return  # the cache is stale; an existing claim is used unchanged
         except Exception as error:
             if is_namespace_terminating(error):
                 raise

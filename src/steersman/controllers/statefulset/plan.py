@@ -83,7 +83,7 @@ class ObservedState:
 
     sts: StatefulSet
     pods: tuple[Pod, ...]
-    #: Return a claim of the namespace; None if it does not exist.
+    #: Returns a claim of the namespace; None if absent.
     claim: Callable[[str], PersistentVolumeClaim | None]
     #: Templates by revision name.
     current: tuple[str, PodTemplateSpec]
@@ -180,7 +180,7 @@ def _maintain(world: ObservedState, pod: Pod) -> tuple[list[Action], bool]:
         return actions, True
     if changes or not identity.has_identity(pod) or not identity.has_storage(pod, world.sts):
         actions += [action for action in _missing_claims(world, pod)[0] if action not in actions]
-        # A Pod is written also where only its claims differ, which records the event ``SuccessfulUpdate``.
+        # A Pod is also written if only its claims differ, which records the event ``SuccessfulUpdate``.
         actions += [*changes, ChangePod(identity.with_storage(identity.with_identity(pod), world.sts))]
     return actions, False
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steersman.controllers.statefulset.plan import ObservedState
 
 
-#: Fields whose change is written.
+#: Fields whose changes are written.
 _COMPARED: Final = (
     "replicas",
     "currentReplicas",
@@ -32,9 +32,9 @@ _COMPARED: Final = (
 
 
 def plan_status(world: ObservedState, *, collisions: int) -> StatefulSetStatus:
-    """Count the Pods; an update that all of them have made becomes the current revision.
+    """Count the Pods; a completed update becomes the current revision.
 
-    The status is a new one, without conditions of other clients. Upstream: ``updateStatefulSet``.
+    The result does not preserve conditions of other clients. Upstream: ``updateStatefulSet``.
     """
     staying = [pod for pod in world.pods if not is_being_deleted(pod)]
     status = StatefulSetStatus(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 STORAGE_VERSIONS: Final[ResourceType[dict[str, Any]]] = custom(
     "internal.apiserver.k8s.io/v1alpha1", "StorageVersion", plural="storageversions", namespaced=False
 )
-#: Of the leases.
+#: Namespace of the identity Leases.
 _NAMESPACE: Final = "kube-system"
 
 

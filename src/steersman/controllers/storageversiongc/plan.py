@@ -20,17 +20,17 @@ _EQUAL: Final = "AllEncodingVersionsEqual"
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Every server exists."""
+    """No action: every server exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """None of its servers exists."""
+    """Delete the object: none of its servers exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """The object with the status of existing servers."""
+    """Write the object with the status of existing servers."""
 
     obj: Tree
 

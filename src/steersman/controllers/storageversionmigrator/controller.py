@@ -31,12 +31,12 @@ _BY_RESOURCE: Final = "migrated resource"
 #: Field manager of migration conditions in definitions, upstream's name.
 _RUNNER: Final = "migration-runner-controller"
 _WORKERS: Final = 5
-#: While a resource is not served yet.
+#: Delay while a resource is not served.
 _LOOK_AGAIN_SECONDS: Final = 5.0
 
 
 class _Failure(Exception):  # noqa: N818 — the migration's message, not an error of the controller
-    """The migration failed; the text is its message."""
+    """The migration failed with this message."""
 
 
 class StorageVersionMigrator(ManagedController):
@@ -81,7 +81,7 @@ class StorageVersionMigrator(ManagedController):
             return Result(requeue_after_seconds=_LOOK_AGAIN_SECONDS)
         try:
             if isinstance(step, plan.Migrate):
-                # In whole, as a token for the next page would expire while a page is written.
+                # Unpaged, because a continue token may expire while a page is written.
                 await self._rewrite(resource, step.version, await self.client.list_all(metadata_only(resource)))
                 await self._end(key, migration, succeeded=True)
             else:

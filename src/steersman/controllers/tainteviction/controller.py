@@ -36,7 +36,7 @@ class TaintEvictionController(ManagedController):
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=_WORKERS)
-        #: Pods that are to go, by key; none that may stay.
+        #: Scheduled evictions by pod key.
         self._stays: dict[str, Stay] = {}
         self._nodes = self.informer(Node)
         self._nodes.add_callback(self._node_changed)
@@ -83,7 +83,7 @@ class TaintEvictionController(ManagedController):
             self.enqueue(pod)
 
     async def reconcile(self, key: str) -> Result | None:
-        """Let it stay, let it wait, or send it away."""
+        """Evict the pod, schedule its eviction, or cancel it."""
         pod = self._pods.lister.by_key(key)
         previous = self._stays.get(key)
         if previous is not None and (

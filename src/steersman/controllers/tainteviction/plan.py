@@ -26,7 +26,7 @@ class Stay:
     uid: str
     since: float
     until: float
-    #: True if it was evicted already.
+    #: True if the pod was evicted.
     over: bool = False
 
 
@@ -60,9 +60,9 @@ def tolerated_seconds(taints: Sequence[Taint], tolerations: Sequence[Toleration]
 class Decision:
     """Change of a pod's scheduled eviction."""
 
-    #: None: it may stay.
+    #: Scheduled eviction; None if the pod may stay.
     stay: Stay | None
-    #: A scheduled deletion is cancelled, which is recorded as an event.
+    #: True if a scheduled deletion is cancelled, which is recorded as an event.
     cancelled: bool = False
 
 

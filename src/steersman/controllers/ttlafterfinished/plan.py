@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def expires_at(job: Job) -> datetime | None:
-    """Return the time of deletion; None: not finished, no TTL, or being deleted."""
+    """Return the time of deletion; None if not finished, without TTL, or being deleted."""
     if job.spec is None or job.spec.ttlSecondsAfterFinished is None:
         return None
     if metadata_field(job, "deletionTimestamp") is not None:
@@ -22,7 +22,7 @@ def expires_at(job: Job) -> datetime | None:
 
 
 def seconds_to_deletion(job: Job, *, now: datetime) -> float | None:
-    """Return the seconds until deletion, 0 or less: now. None as for ``expires_at``."""
+    """Return the seconds until deletion; 0 or less if due. None as for ``expires_at``."""
     expires = expires_at(job)
     return None if expires is None else (expires - now).total_seconds()
 

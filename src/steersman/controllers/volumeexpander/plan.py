@@ -25,7 +25,7 @@ def event_type(volume: PersistentVolume) -> str:
 
 
 def volume_to_expand(claim: PersistentVolumeClaim) -> str:
-    """Return the name of a volume smaller than its claim requests; empty if there is none."""
+    """Return the name of a volume smaller than the request of its claim; empty if absent."""
     if claim.spec is None or claim.status is None or claim.status.phase != "Bound":
         return ""
     requested = _size(claim.spec.resources.requests if claim.spec.resources else None)
