@@ -1,4 +1,4 @@
-"""Simulated nodes: Nodes with heartbeats, and pods on them that go through their lifecycle without containers.
+"""Simulated nodes: Nodes with heartbeats, whose pods go through their lifecycle without containers.
 
 ``stages`` is the engine: a stage matches an object, lasts for a delay, and writes a transition. ``pod_status`` builds
 the statuses that a kubelet reports, ``pod_stages`` are the built-in sets of stages, ``node_object`` builds Nodes from

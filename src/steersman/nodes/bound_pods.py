@@ -29,7 +29,7 @@ _BY_NODE: Final = "node"
 
 
 class BoundPodController(Controller):
-    """Controller of the pods for which ``concerns`` is true, on simulated nodes that are not stopped.
+    """Controller of pods for which ``concerns`` is true, on simulated nodes that are not stopped.
 
     A pod is reconciled after its own changes, when its node is added or started, and when admission requests it.
     """
@@ -97,7 +97,7 @@ class BoundPodController(Controller):
                     self.enqueue(pod)
 
     def _requeue(self, key: str) -> None:
-        """Requeue a pod that is preempted, or that need not wait any longer."""
+        """Requeue a pod that is preempted, or whose wait has ended."""
         self.queue.add(key)
 
 

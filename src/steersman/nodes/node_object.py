@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Annotation of simulated nodes; KWOK's name, so that its manifests work unchanged.
 FAKE: Final = "kwok.x-k8s.io/node"
-#: Annotation that stops a node when ``true``: no heartbeats, and its pods do not change.
+#: Annotation that stops a node if ``true``: no heartbeats, and no status changes of its pods.
 STOPPED: Final = "nodes.steersman.dev/stopped"
 #: Annotation for API servers: the node's pod addresses are not routable, and its kubelet dials them (``CONNECT``).
 DIALS_PODS: Final = "nodes.steersman.dev/dials-pods"
@@ -48,7 +48,7 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     #: Name prefix, followed by the node's number; ``{n}`` marks another place for the number.
     name: str = "node"
-    #: Number of nodes; None: the value of ``--nodes``.
+    #: Number of nodes; None for the value of ``--nodes``.
     count: int | None = None
     capacity: dict[str, str] = {}
     #: Allocatable resources; a resource without an entry is allocatable up to its capacity.
@@ -148,7 +148,7 @@ def new_node(template: NodeTemplate, name: str, *, ip: str, now: datetime) -> Tr
 
 
 def new_status(template: NodeTemplate, name: str, *, ip: str, now: datetime, previous: Tree | None = None) -> Tree:
-    """Return the status of a node that has just started; values in its ``previous`` status take precedence."""
+    """Return the status of a started node; values in its ``previous`` status take precedence."""
     previous = previous or {}
     capacity = {**DEFAULT_CAPACITY, **template.capacity, **(previous.get("capacity") or {})}
     return {
@@ -177,8 +177,8 @@ def new_status(template: NodeTemplate, name: str, *, ip: str, now: datetime, pre
 def allocatable_changes(status: Tree, reserved: Collection[str] = ()) -> dict[str, str | None]:
     """Return a merge patch of ``status.allocatable`` that follows a changed ``status.capacity``.
 
-    Resources of the capacity become allocatable, and extended resources follow each change of it, as an administrator who
-    advertises one patches the capacity only; ``reserved`` ones are left alone. Upstream: ``MachineInfo`` in
+    Resources of the capacity become allocatable, and extended resources follow each change of it, because administrators
+    advertise them in the capacity only; ``reserved`` ones are unchanged. Upstream: ``MachineInfo`` in
     pkg/kubelet/nodestatus/setters.go.
     """
     capacity, allocatable = status.get("capacity") or {}, status.get("allocatable") or {}
@@ -214,7 +214,7 @@ def is_simulated(node: Tree) -> bool:
 
 
 def is_stopped(node: Tree) -> bool:
-    """True if the node has the annotation that stops it."""
+    """True if the node has the stop annotation."""
     return (node["metadata"].get("annotations") or {}).get(STOPPED) == "true"
 
 

@@ -1,4 +1,4 @@
-"""Controller that runs the stages of Nodes, where stage files define some."""
+"""Controller that runs the stages of Nodes, if stage files define any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Controllers that run the stages of objects other than Pods and Nodes, of any kind that is served now or later."""
+"""Controllers that run the stages of objects other than Pods and Nodes, of any kind that is or becomes served."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _WORKERS: Final = 4
-#: How often discovery is repeated for a kind that is not served.
+#: Interval of discovery for a kind that is not served.
 _DISCOVERY_SECONDS: Final = 10.0
 _log: Final = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class DiscoveredStages:
 
     @property
     def is_ready(self) -> bool:
-        """A kind that is not served yet does not delay readiness."""
+        """True if the started controllers are ready; kinds that are not served do not delay readiness."""
         return True
 
     def stop(self) -> None:

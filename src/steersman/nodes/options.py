@@ -1,4 +1,4 @@
-"""Options of the simulated nodes: which nodes exist, and which stages their pods go through."""
+"""Options of the simulated nodes: nodes, and stages of their objects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ISOLATIONS: Final = ("auto", "namespaces", "none")
 class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of ``steersman nodes``."""
 
-    #: Kubeconfig file; None: ``$KUBECONFIG``, the pod's service account, ``~/.kube/config``.
+    #: Kubeconfig file; None for ``$KUBECONFIG``, the pod's service account or ``~/.kube/config``.
     kubeconfig: Path | None = None
     #: Number of nodes of each template without ``count``.
     nodes: int = 1
@@ -41,17 +41,17 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
     chaos: Path | None = None
     #: True to provision volumes for claims of the StorageClass ``simulated``, the default one; ignored without nodes.
     simulated_storage: bool = True
-    #: True to record the kubelet's Normal events about pods, as far as the rate of one kubelet allows.
+    #: True to record the kubelet's Normal events about pods, up to the event rate of one kubelet.
     pod_events: bool = True
     #: True to run pods that request it as local processes.
     process_pods: bool = False
-    #: Isolation of their containers in namespaces: ``auto`` where the machine allows it, ``namespaces``, or ``none``.
+    #: Isolation of their containers in namespaces: ``auto`` if supported by the machine, ``namespaces``, or ``none``.
     process_isolation: str = "auto"
     #: YAML file of local commands in place of images; None: containers need a command.
     process_images: Path | None = None
-    #: Directory of their files; None: below the directory for temporary files.
+    #: Directory of their files; None for a directory below that of temporary files.
     process_dir: Path | None = None
-    #: True to serve ``metrics.k8s.io`` with made-up usage, for ``kubectl top`` and HorizontalPodAutoscalers.
+    #: True to serve ``metrics.k8s.io`` with simulated usage, for ``kubectl top`` and HorizontalPodAutoscalers.
     metrics: bool = False
     #: Address at which the nodes' kubelet listens for API servers; port 0: any free one.
     kubelet_address: str = "127.0.0.1"
@@ -114,7 +114,7 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
             raise TemplateError(f"--process-images: {self.process_images}: {error}") from None
 
     def pod_stages(self) -> tuple[Stage, ...]:
-        """Return the stages of pods; the default set when no other is configured. Raises TemplateError."""
+        """Return the stages of pods; the default set if none is configured. Raises TemplateError."""
         return self._stages().get(_PODS) or STAGE_SETS["default"]
 
     def node_stages(self) -> tuple[Stage, ...]:
@@ -144,7 +144,7 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
         return [document for file in files for documents in file.others.values() for document in documents]
 
     def _files(self) -> Iterator[tuple[str, KwokFile | None]]:
-        """Yield the configured names, and the contents of those that are files."""
+        """Yield the configured names, and the contents of files among them."""
         for name in filter(None, map(str.strip, self.stages.split(","))):
             if name in STAGE_SETS:
                 yield name, None

@@ -14,7 +14,7 @@ NODE_RANGE: Final = "172.16.0.0/12"
 
 
 class AddressPool:
-    """Allocator of the addresses of one CIDR, round-robin: a released address is not reused soon."""
+    """Round-robin allocator of the addresses of one CIDR: a released address is not reused soon."""
 
     def __init__(self, cidr: str) -> None:
         """Raise ValueError for an invalid CIDR."""
@@ -24,13 +24,13 @@ class AddressPool:
         self._reserved: dict[str, str] = {}
 
     def reserve(self, owner: str) -> str:
-        """Return a free address, the same one for each attempt to assign it; empty when there is none."""
+        """Return a free address, the same for each attempt to assign it; empty if none is free."""
         if owner not in self._reserved:
             self._reserved[owner] = self.take()
         return self._reserved[owner]
 
     def assigned(self, owner: str, address: str) -> None:
-        """Record that ``owner`` has ``address``, reserved or not; empty: it has none yet."""
+        """Record that ``owner`` has ``address``, reserved or not; empty if it has none."""
         if not address:
             return
         if (reserved := self._reserved.pop(owner, address)) != address:
@@ -43,8 +43,8 @@ class AddressPool:
         self.give_back(self._reserved.pop(owner, ""))
 
     def take(self) -> str:
-        """Allocate an address; empty when the range is exhausted."""
-        size = self._network.num_addresses - 2  # without the range's own address and the broadcast
+        """Allocate an address; empty if the range is exhausted."""
+        size = self._network.num_addresses - 2  # without the network and the broadcast address
         for _ in range(min(size, len(self._allocated) + 1)):
             offset, self._next = self._next, self._next % size + 1
             if offset not in self._allocated:

@@ -1,11 +1,11 @@
 """Kubelet admission: whether a node accepts a pod that is bound to it.
 
-A scheduler binds pods that fit. Pods with ``spec.nodeName`` of their own, and nodes that changed meanwhile, are why a kubelet
-checks again. A rejected pod fails and is not started.
+A scheduler binds pods that fit. The kubelet checks again, because pods may be created with ``spec.nodeName`` and nodes may
+change. A rejected pod fails and is not started.
 
-``rejections`` is the rule; ``PodAdmission`` counts what the accepted pods of each node use. A critical pod that lacks
-nothing but resources is accepted, and waits until the pods that it preempts (``pod_preemption``) have ended. Not here:
-evictions under pressure (``nodes.simulation``).
+``rejections`` is the rule; ``PodAdmission`` counts the usage of the accepted pods of each node. A critical pod that only lacks
+resources is accepted, and waits for the end of the pods that it preempts (``pod_preemption``). Evictions under pressure are in
+``nodes.simulation``.
 Upstream: pkg/kubelet/lifecycle/predicate.go and ``AdmissionCheck`` in pkg/scheduler.
 """
 
@@ -53,11 +53,11 @@ _FIRST: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 
 class Rejection(NamedTuple):
-    """Reason and message of a pod that its node rejects."""
+    """Reason and message of the rejection of a pod by its node."""
 
     reason: str
     message: str
-    #: The resource that is short, and the missing amount; of no other rejections.
+    #: Insufficient resource and the missing amount; unset for other rejections.
     shortage: tuple[str, int] | None = None
 
     def status(self, pod: Tree, *, now: datetime) -> Tree:
@@ -105,9 +105,8 @@ class NodeUsage:
 
 
 def rejections(pod: Pod, demand: Demand, node: Node, usage: NodeUsage) -> Iterator[Rejection]:
-    """Yield why the node rejects the pod, in upstream's order; nothing if it accepts it.
-
-    Resources are not checked on a node that reports nothing allocatable.
+    """Yield the rejections of the pod by the node, in upstream's order. Resources are not checked on a node without allocatable
+    resources.
     """
     spec: Any = pod.spec
     label = ((pod.metadata.labels if pod.metadata is not None else None) or {}).get(_OS_LABEL)
@@ -130,8 +129,8 @@ def _predicate(name: str, description: str) -> Rejection:
 
 
 def _shortages(demand: Demand, node: Node, usage: NodeUsage) -> Iterator[Rejection]:
-    """Yield the resources that the node has too little of. Extended resources that it does not have are ignored, as
-    they may be cluster-level ones.
+    """Yield the insufficient resources. Extended resources that the node does not have are ignored, because they may be
+    cluster-level resources.
     """
     allocatable = parse_resource_list(node.status.allocatable if node.status is not None else None)
     if not allocatable:
@@ -171,11 +170,11 @@ class PodAdmission:
         self._listeners: list[Callable[[str], None]] = []
 
     def add_listener(self, changed: Callable[[str], None]) -> None:
-        """Call ``changed`` with the key of each pod that is preempted, or that may start after a preemption."""
+        """Call ``changed`` with the key of each pod that is preempted or may start after a preemption."""
         self._listeners.append(changed)
 
     def is_preempted(self, uid: str) -> bool:
-        """Report whether the pod must end to make room for a critical one."""
+        """Report whether the pod is preempted by a critical one."""
         return any(uid in victims for victims in self._preempted.values())
 
     def is_waiting(self, uid: str) -> bool:
@@ -183,14 +182,14 @@ class PodAdmission:
         return uid in self._preempted
 
     def adopt(self, pod: Tree, node: Tree) -> None:
-        """Count a pod that a kubelet has accepted before."""
+        """Count a pod that a kubelet accepted earlier."""
         if status_of(pod).get("startTime") and not is_finished(pod) and uid_of(pod) not in self._accepted:
             self._count(pod, name_of(node), Demand.of(msgspec.convert(pod, Pod, strict=False)))
 
     def admit(self, pod: Tree, node: Tree) -> Rejection | None:
-        """Accept a pod, which then uses the node's resources until ``observe`` or ``forget`` releases them, or return
-        the reason of its rejection. A pod that was accepted before stays accepted; a terminating one is not checked.
-        An accepted pod may have to wait (``is_waiting``).
+        """Accept a pod, which then uses the node's resources until ``observe`` or ``forget`` releases them, or return its
+        rejection. Accepted pods stay accepted; terminating pods are not checked. An accepted pod may have to wait
+        (``is_waiting``).
         """
         if uid_of(pod) in self._accepted or is_finished(pod) or is_terminating(pod):
             return None
@@ -209,12 +208,12 @@ class PodAdmission:
         return rejection
 
     def _preempt(self, pod: Tree, demand: Demand, node_name: str, reasons: list[Rejection]) -> Rejection | None:
-        """Make room for a critical pod, or return why that is not possible. Upstream: ``HandleAdmissionFailure``."""
+        """Preempt pods for a critical pod, or return the rejection. Upstream: ``HandleAdmissionFailure``."""
         shortages = dict(reason.shortage for reason in reasons if reason.shortage is not None)
         if len(shortages) < len(reasons):
             return next(reason for reason in reasons if reason.shortage is None)
         contenders = [rank for name, _, rank in self._accepted.values() if name == node_name]
-        # Pods that end already for another critical pod make room too; one that waits has none yet.
+        # Pods preempted for another critical pod also free resources; a waiting pod uses none yet.
         ending = [contender for contender in contenders if self.is_preempted(contender.uid)]
         others = [
             contender for contender in contenders if contender not in ending and not self.is_waiting(contender.uid)
@@ -237,7 +236,7 @@ class PodAdmission:
             changed(key)
 
     def observe(self, pod: Tree, *, old: Tree | None = None) -> None:
-        """Update what an accepted pod uses; a finished pod uses nothing."""
+        """Update the demand of an accepted pod; a finished pod has none."""
         uid = uid_of(pod)
         if uid not in self._accepted:
             return

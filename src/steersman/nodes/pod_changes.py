@@ -1,8 +1,8 @@
 """Status updates of a running pod after changes of its spec: images, in-place resize (KEP-1287), ephemeral containers
 (KEP-277).
 
-A new image restarts its container, as do new resources where ``resizePolicy`` requires it; other resizes are granted
-without regard to the node's allocatable resources. An image that cannot be pulled stops its container. Ephemeral
+A new image restarts its container, and so do new resources if ``resizePolicy`` requires it; other resizes are granted without a
+check of the node's allocatable resources. An image that cannot be pulled stops its container. Ephemeral
 containers start when they are added, and are never restarted.
 """
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def is_spec_unobserved(pod: Tree) -> bool:
-    """True if the status was observed at an earlier generation; a status without a generation is another component's."""
+    """True if the status was observed at an earlier generation; a status without a generation was written by another component."""
     observed = status_of(pod).get("observedGeneration")
     return bool(observed) and observed < pod["metadata"].get("generation", 1)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from steersman.nodes.stages import StageContext
 
 
-#: Type, whether it holds, reason and message.
+#: Type, status as a boolean, reason and message.
 Condition = tuple[str, bool, str, str]
 
 _FINISHED: Final = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}
@@ -52,7 +52,7 @@ def container_conditions(
 
 
 def _unready(pod: Tree, statuses: Mapping[str, Tree], phase: str) -> tuple[str, str] | None:
-    """Return why the pod's containers and sidecars are not ready; None if all are."""
+    """Return reason and message if containers or sidecars of the pod are not ready; None otherwise."""
     if phase in _FINISHED:
         return _FINISHED[phase], ""
     sidecars = filter(is_sidecar, init_containers_of(pod))

@@ -1,4 +1,4 @@
-"""Preemption of pods at kubelet admission: which pods a critical pod displaces when resources are all that it lacks.
+"""Preemption at kubelet admission: selection of the pods that a critical pod displaces if it only lacks resources.
 
 Pods are chosen by quality of service, guaranteed ones last; within a class as few as possible, and of those the ones with
 the smallest requests. Upstream: pkg/kubelet/preemption/preemption.go and ``Preemptable`` in pkg/kubelet/types.
@@ -33,7 +33,7 @@ class PreemptionError(Exception):
 
 
 class Contender(NamedTuple):
-    """A pod as preemption compares it."""
+    """Attributes of a pod for preemption."""
 
     uid: str
     #: Namespace and name.
@@ -64,7 +64,7 @@ class Contender(NamedTuple):
         return self.priority is not None and other.priority is not None and self.priority > other.priority
 
     def amount(self, resource: str) -> int:
-        """Return how much of a resource the pod's end frees."""
+        """Return the amount of a resource that the end of the pod frees."""
         return 1 if resource == PODS else self.requests.get(resource, 0)
 
 
@@ -77,7 +77,7 @@ def pods_to_preempt(preemptor: Contender, pods: Iterable[Contender], requirement
     best_effort, burstable, guaranteed = classes.values()
     if lacking := _rest(requirements, [*best_effort, *burstable, *guaranteed]):
         raise PreemptionError(f"no set of running pods found to reclaim resources: {_text(lacking)}")
-    # Each class gives what is missing when all pods of the lower classes have ended.
+    # Each class frees the remainder after the end of all pods of lower classes.
     guaranteed = _nearest(guaranteed, _rest(requirements, [*best_effort, *burstable]))
     burstable = _nearest(burstable, _rest(requirements, [*best_effort, *guaranteed]))
     best_effort = _nearest(best_effort, _rest(requirements, [*burstable, *guaranteed]))
@@ -90,7 +90,7 @@ def _rest(requirements: Requirements, pods: Sequence[Contender]) -> dict[str, in
 
 
 def _nearest(pods: Sequence[Contender], requirements: dict[str, int]) -> list[Contender]:
-    """Return pods that meet the requirements; repeatedly the one that meets the largest part of what is left."""
+    """Return pods that meet the requirements, chosen greedily by the largest part of the remaining requirements."""
     left, chosen = list(pods), []
     while requirements:
         best = min(left, key=lambda pod: (_distance(requirements, pod), pod.amount(MEMORY), pod.amount(CPU)))
@@ -101,7 +101,7 @@ def _nearest(pods: Sequence[Contender], requirements: dict[str, int]) -> list[Co
 
 
 def _distance(requirements: Requirements, pod: Contender) -> float:
-    """Return the unmet parts of the requirements, each of the same weight."""
+    """Return the sum of the unmet fractions of the requirements."""
     unmet = (max(0, needed - pod.amount(name)) / needed for name, needed in requirements.items())
     return sum(part * part for part in unmet)
 

@@ -28,7 +28,7 @@ def _is_active(pod: Tree) -> bool:
     return not is_terminating(pod) and is_running(pod)
 
 
-# The simulated kubelet as stages: an object is in one of them while a transition is pending.
+# The simulated kubelet as stages: an object is in a stage while its transition is pending.
 
 
 def _is_new(pod: Tree, now: datetime, *, ends: bool) -> bool:

@@ -61,7 +61,7 @@ def containers_of(pod: Tree) -> list[Tree]:
 
 
 def init_containers_of(pod: Tree) -> list[Tree]:
-    """Return the pod's init containers, sidecars included."""
+    """Return the pod's init containers, including sidecars."""
     return spec_of(pod).get("initContainers") or []
 
 
@@ -80,7 +80,7 @@ def is_container_running(container_status: Tree) -> bool:
 
 
 def is_container_terminated(container_status: Tree) -> bool:
-    """True if the container's last run has ended, and it does not wait for another one."""
+    """True if the last run of the container has ended and no restart is pending."""
     return (container_status.get("state") or {}).get("terminated") is not None
 
 
@@ -182,7 +182,7 @@ def deadline_of(pod: Tree) -> datetime | None:
 
 
 def running_containers(pod: Tree) -> Iterator[str]:
-    """Yield the names of the containers that run, init containers last."""
+    """Yield the names of running containers, init containers last."""
     for kind in ("containerStatuses", "initContainerStatuses"):
         for container_status in status_of(pod).get(kind) or ():
             if is_container_running(container_status):
@@ -227,7 +227,7 @@ def started(pod: Tree, container: Tree, since: str) -> Tree:
 
 
 def with_resources(status: Tree, container: Tree) -> Tree:
-    """Return a container status whose allocated resources are those that the container requests."""
+    """Return a container status with the container's resources as allocated ones."""
     resources = container.get("resources") or {}
     granted = {key: value for key, value in status.items() if key not in ("resources", "allocatedResources")}
     if resources:

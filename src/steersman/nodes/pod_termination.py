@@ -71,7 +71,7 @@ def finished(pod: Tree, stage_context: StageContext, *, exit_code: int, reason: 
 
 
 def _ended(status: Tree, ended: str, exit_code: int) -> Tree:
-    """Return the status of a container that is stopped; that of its last run if it waits for its next one."""
+    """Return the status of a stopped container, or that of its last run if a restart is pending."""
     if is_container_running(status):
         started_at = status["state"]["running"].get("startedAt") or ended
         state = terminated(exit_code, started_at, ended, status.get("containerID", ""))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 #: Pods reconciled concurrently.
 WORKERS: Final = 32
-#: Resync of a pod that waits for a Secret or ConfigMap, in case an event was missed.
+#: Resync period of a pod that waits for a Secret or ConfigMap, in case an event was missed.
 _REFERENCE_RESYNC_SECONDS: Final = 60.0
 #: Requeue delay of a pod whose due transition changed nothing.
 _UNCHANGED_SECONDS: Final = 0.1
@@ -65,12 +65,10 @@ class PodController(BoundPodController):
         chaos: Chaos | None = None,
         pod_events: bool = True,
     ) -> None:
-        """``is_others``: True if another controller manages a pod on its node, sharing ``addresses`` and ``admission``
-        with this one.
-
-        ``chaos``: failure rules; None: no failures. ``pod_events``: True to record events of the type Normal.
+        """``is_others``: True if another controller, which shares ``addresses`` and ``admission``, manages a pod on its node.
+        ``chaos``: failure rules; None for no failures. ``pod_events``: True to record events of the type Normal.
         """
-        self._is_others: Final = is_others  # before the informers, which call ``concerns``
+        self._is_others: Final = is_others  # set before the informers, which call ``concerns``
         super().__init__(
             context, workers=workers, addresses=addresses or PodAddresses(), admission=admission or PodAdmission()
         )
@@ -158,7 +156,7 @@ class PodController(BoundPodController):
         return min(max(_UNCHANGED_SECONDS, remaining), _REFERENCE_RESYNC_SECONDS)
 
     async def _end_preempted(self, key: str, pod: Tree, node: Tree) -> None:
-        """Fail a pod that makes room for a critical one."""
+        """Fail a pod that is preempted by a critical one."""
         stage_context = self._stage_context(pod, node)
         status = pod_termination.finished(
             pod,
@@ -205,12 +203,12 @@ class PodController(BoundPodController):
         return await self._wait(key, pod, node, {"reason": reason}, [("FailedMount", message) for message in messages])
 
     async def _wait_for_configuration(self, key: str, pod: Tree, node: Tree, missing: Reference) -> Result:
-        """Report that no container can be created; for stages that do not look at single containers."""
+        """Report that no container can be created, for stages that do not evaluate single containers."""
         state = {"reason": CONFIG_ERROR, "message": missing.error}
         return await self._wait(key, pod, node, state, [("Failed", f"Error: {missing.error}")])
 
     async def _wait(self, key: str, pod: Tree, node: Tree, state: Tree, warnings: Iterable[tuple[str, str]]) -> Result:
-        """Write the waiting state of all containers, and record events, unless it is the present state."""
+        """Write the waiting state of all containers and record events, unless it is unchanged."""
         current = pod_status.status_of(pod).get("containerStatuses") or ()
         if not current or any(status.get("state") != {"waiting": state} for status in current):
             status = pod_conditions.waiting(pod, self._stage_context(pod, node), state)

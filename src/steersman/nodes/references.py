@@ -1,4 +1,4 @@
-"""Secrets and ConfigMaps that a pod requires to start."""
+"""Secrets and ConfigMaps required for the start of a pod."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Reference(NamedTuple):
 
     @property
     def error(self) -> str:
-        """The kubelet's error when the object does not exist."""
+        """Error of the kubelet for a missing object."""
         return f'{self.kind.lower()} "{self.name}" not found'
 
 

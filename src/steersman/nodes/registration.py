@@ -57,12 +57,8 @@ class NodeController(Controller):
         kubelet: KubeletAddress | None = None,
         renew_interval_seconds: float = RENEW_INTERVAL_SECONDS,
     ) -> None:
-        """Create the controller; ``kubelet`` is the address for API servers, None without a kubelet.
-
-        Without ``reports_status`` stages write the node status: nodes are registered without conditions, with
-        heartbeats.
-
-        ``kubelet`` is the address at which API servers reach the nodes' kubelet; None: there is no kubelet.
+        """Create the controller. ``kubelet`` is the address of the nodes' kubelet for API servers; None without a kubelet.
+        Without ``reports_status`` stages write the node status: nodes are registered without conditions, with heartbeats.
         ``renew_interval_seconds`` of the nodes' Leases must be less than ``LEASE_DURATION_SECONDS``.
         """
         super().__init__(context, workers=_WORKERS)
@@ -128,12 +124,12 @@ class NodeController(Controller):
     async def wait_node_ready(self) -> str:
         """Wait until a node is Ready and this controller sends its heartbeat; return its name.
 
-        The condition alone may be left from an earlier run.
+        The condition alone may be from an earlier run.
         """
         return await asyncio.shield(self._first_ready)
 
     async def move_kubelet(self, port: int) -> None:
-        """Publish another port of the kubelet on all nodes; without effect without a kubelet. Raises ``ApiError``."""
+        """Publish another port of the kubelet on all nodes; no effect without a kubelet. Raises ``ApiError``."""
         if self._kubelet is None:
             return
         self._kubelet = self._kubelet._replace(port=port)
@@ -156,7 +152,7 @@ class NodeController(Controller):
             return
 
     def _reserved(self, name: str) -> Collection[str]:
-        """Return the resources of a node whose template says how much is allocatable."""
+        """Return the resources with explicit allocatable amounts in the node's template."""
         template = self._desired.get(name)
         return template.allocatable if template is not None else ()
 

@@ -36,7 +36,7 @@ class _Unfinished:
     pending: Pending
     #: Remaining actions; the first one failed.
     actions: list[Outcome]
-    #: True if an action has succeeded: the object may already match no stage, or another.
+    #: True if an action has succeeded, so that the object may match no stage, or another.
     is_partial: bool
 
 
@@ -58,7 +58,7 @@ class StageRunner:
         *,
         allows_event: Callable[[], bool] = lambda: True,
     ) -> None:
-        """``allows_event`` is asked before each further event of the type Normal; if it returns False the event is dropped."""
+        """``allows_event`` is called before each additional event of the type Normal, which is dropped if it returns False."""
         self._controller = controller
         self._stages = stages
         self._resource_type = resource_type

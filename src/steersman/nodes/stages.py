@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class StageContext(NamedTuple):
-    """Inputs of a transition beside the object."""
+    """Inputs of a transition except the object."""
 
     now: datetime
     #: Address of the node.
@@ -29,11 +29,11 @@ class StageContext(NamedTuple):
     #: Address of the pod, allocated on demand.
     pod_ip: str = ""
     node_name: str = ""
-    #: Port of the node's kubelet; 0: it has none.
+    #: Port of the node's kubelet; 0 without a kubelet.
     node_port: int = 0
     #: Start time of the simulation.
     started: datetime | None = None
-    #: Source of random functions in templates; None: they are not available.
+    #: Source of random functions in templates; None if unavailable.
     dice: Random | None = None
     #: Why containers cannot be created, by container.
     config_errors: Mapping[str, str] = MappingProxyType({})
@@ -42,10 +42,10 @@ class StageContext(NamedTuple):
 class Outcome(NamedTuple):
     """Result of a transition: writes and events."""
 
-    #: Patch of the object; None: no change.
+    #: Patch of the object; None for no change.
     patch: Any = None
     patch_type: PatchType = PatchType.STRATEGIC
-    #: Subresource that is patched.
+    #: Patched subresource.
     subresource: str = "status"
     #: True to delete the object with a grace period of 0.
     delete: bool = False
@@ -114,7 +114,7 @@ class Stage(NamedTuple):
     #: from the object, and returns None for an invalid value.
     weight: int | Callable[[Tree], int | None] = 1
 
-    #: True if the transition applies ``StageContext.config_errors``; other stages of pods wait until there are none.
+    #: True if the transition applies ``StageContext.config_errors``; other stages of pods wait while errors exist.
     applies_config_errors: bool = False
     #: True if the transition writes the object's status; ``NodeController`` then does not report node statuses.
     writes_status: bool = False

@@ -27,7 +27,7 @@ def annotation(obj: Tree, name: str) -> str:
 
 
 def new_class(others: Iterable[Tree]) -> Tree:
-    """Return the simulated StorageClass: the default class, unless another one is."""
+    """Return the simulated StorageClass, which is the default class unless another one is."""
     is_default = not any(annotation(other, _IS_DEFAULT_CLASS) == "true" for other in others)
     return {
         "apiVersion": "storage.k8s.io/v1",

@@ -13,7 +13,7 @@ from steersman.nodes.simulation.behavior import EVICTION_RESOURCES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Kinds of failures, and the fields that each takes beside ``name``, ``failure``, ``select`` and ``probability``.
+#: Kinds of failures, and their fields in addition to ``name``, ``failure``, ``select`` and ``probability``.
 FAILURES: Final = {
     "image-pull": ("for", "message"),
     "crash": ("after", "every", "times", "exitCode"),
@@ -75,7 +75,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     select: Select = Select()
     probability: float = 1.0
     after: float = 0.0
-    #: Mean time between failures; None: there is one, ``after`` the start.
+    #: Mean time between failures; None for a single failure, ``after`` the start.
     every: float | None = None
     #: Duration of the failure; None: forever.
     duration: float | None = None
@@ -86,7 +86,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_rules(document: Any) -> tuple[int, list[Rule]]:
-    """Return the seed and the rules of a document. Raises TemplateError with the field and the fault."""
+    """Return the seed and the rules of a document. Raises TemplateError with the field and the reason."""
     try:
         chaos = msgspec.convert(document, ChaosFormat)
     except msgspec.ValidationError as error:

@@ -32,7 +32,7 @@ _AFTER: Final = {
 
 
 class Chaos:
-    """The rules of one file. Pure: the same arguments give the same results."""
+    """Rules of one file. Deterministic and without side effects."""
 
     def __init__(self, seed: int = 0, rules: Sequence[Rule] = ()) -> None:
         self._seed = seed
@@ -41,16 +41,16 @@ class Chaos:
 
     @property
     def concerns_pods(self) -> bool:
-        """True if any rule is about pods."""
+        """True if any rule applies to pods."""
         return bool(self._pod_rules)
 
     @property
     def concerns_nodes(self) -> bool:
-        """True if any rule is about nodes."""
+        """True if any rule applies to nodes."""
         return bool(self._node_rules)
 
     def _draw(self, rule: Rule, *parts: object) -> float:
-        """Return a number from 0 up to, but not including, 1."""
+        """Return a number in [0, 1)."""
         text = "\0".join(map(str, (self._seed, rule.name, *parts)))
         return int.from_bytes(blake2b(text.encode(), digest_size=7).digest()) / 2**56
 
@@ -125,7 +125,7 @@ class Chaos:
     # Nodes
 
     def outage(self, node: Tree, now: datetime) -> tuple[str, datetime | None]:
-        """Return the name of the rule that stops a node now, or an empty string, and when this changes; None: never."""
+        """Return the name of the rule that stops a node now, or an empty string, and the time of the next change; None for never."""
         stopping, changes = "", []
         for rule in self._node_rules:
             name = node["metadata"]["name"]
@@ -146,7 +146,7 @@ class Chaos:
     def _window(self, rule: Rule, node: Tree, now: datetime) -> tuple[datetime, datetime | None] | None:
         """Return the current or next outage; a rule with ``every`` has one in each period.
 
-        None: there is no further outage. An end of None: the outage lasts forever.
+        None if no outage follows. An end of None: the outage lasts forever.
         """
         created = parse_time(node["metadata"]["creationTimestamp"])
         if rule.every is None:

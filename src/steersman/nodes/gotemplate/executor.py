@@ -242,7 +242,7 @@ def field(of: Expression, name: str) -> Expression:
 
 
 def called(name: str, function: Callable[..., Any] | None, arguments: Sequence[Expression]) -> Expression:
-    """Return an expression that calls a function; None: the function of the run's context."""
+    """Return an expression that calls a function; None for the function of the context."""
 
     def call(frame: Frame, dot: Any) -> Any:
         values = [argument(frame, dot) for argument in arguments]

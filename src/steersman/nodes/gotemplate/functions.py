@@ -61,7 +61,7 @@ def _value_text(value: Any) -> str:
 
 
 def _printf(form: str, *values: Any) -> str:
-    """Format as Go's ``Sprintf``; ``*`` takes the width or the precision from the next argument."""
+    """Format as Go's ``Sprintf``; ``*`` reads the width or the precision from the next argument."""
     remaining = list(values)
     room = _SIZE_MAX
 
@@ -137,7 +137,7 @@ def _set(target: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
 
 
 def _int(value: Any) -> int:
-    """Convert to an int64 with Go's overflow; 0 for what is not a number."""
+    """Convert to an int64 with Go's overflow; 0 for values that are no numbers."""
     try:
         return _wrapped(int(float(value)) if isinstance(value, str) and "." in value else int(value or 0))
     except (ValueError, OverflowError):
@@ -164,7 +164,7 @@ def _product(*values: Any) -> int:
 
 
 def _round(value: Any, digits: int, half: float = 0.5) -> float:
-    """Round, away from zero from ``half`` on."""
+    """Round; fractions of at least ``half`` are rounded away from zero."""
     scaled = _float(value) * 10**digits
     whole, rest = math.floor(abs(scaled)), abs(scaled) % 1
     return float(math.copysign(whole + (rest >= half), scaled) / 10**digits)

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 class Kubelet(NamedTuple):
     """Interface of the kubelet for other components of the nodes."""
 
-    #: Address for API servers; None: it does not listen.
+    #: Address for API servers; None if it does not listen.
     address: KubeletAddress | None = None
-    #: Report whether another controller manages a pod on its node; None: all pods are simulated.
+    #: Report whether another controller manages a pod on its node; None if all pods are simulated.
     is_others: Callable[[Tree, Tree], bool] | None = None
-    #: Its server; None: it does not listen.
+    #: Server of the kubelet; None if it does not listen.
     server: LazyKubeletServer | None = None
 
 
@@ -105,7 +105,7 @@ class LazyKubeletServer:
 
     @property
     def port(self) -> int:
-        """Port on which it listens."""
+        """Listening port."""
         port: int = self._sock.getsockname()[1]
         return port
 

@@ -29,7 +29,7 @@ V4: Final = "v4.channel.k8s.io"
 V4_BASE64: Final = "v4.base64.channel.k8s.io"
 V1: Final = "channel.k8s.io"
 V1_BASE64: Final = "base64.channel.k8s.io"
-#: Without a subprotocol clients are served as with ``channel.k8s.io``.
+#: Subprotocol of clients that request none.
 CHANNEL_PROTOCOLS: Final = (V5, V4, V4_BASE64, V1, V1_BASE64)
 
 _BASE64: Final = frozenset({V4_BASE64, V1_BASE64})
@@ -38,16 +38,16 @@ _ZERO: Final = ord("0")
 
 
 class ChannelSocket:
-    """Messages of channels over a WebSocket whose handshake is done."""
+    """Channel messages over a WebSocket after its handshake."""
 
     def __init__(self, socket: WebSocketResponse) -> None:
         self._socket = socket
         self._is_base64 = socket.ws_protocol in _BASE64
-        #: The outcome of a command is a Status; else it is a text, and success is silent.
+        #: True if the result of a command is a Status; otherwise it is a text, empty on success.
         self.has_status = socket.ws_protocol in _WITH_STATUS
 
     async def send(self, channel: int, data: bytes) -> None:
-        """Send a message; it is dropped when the client is gone."""
+        """Send a message; it is dropped after the client has disconnected."""
         if self._socket.closed:
             return
         if self._is_base64:

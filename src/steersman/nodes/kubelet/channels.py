@@ -1,7 +1,6 @@
 """Standard streams of a command over the channels of a WebSocket (see ``channel_socket``).
 
-Channels: standard input 0, output 1, error 2, status 3, terminal size 4. Version 5 lets the client close a channel
-(KEP-4006).
+Channels: standard input 0, output 1, error 2, status 3, terminal size 4. In version 5 clients can close a channel (KEP-4006).
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ class ChannelStreams:
 
 
 def end_message(outcome: int | RequestError, *, as_status: bool) -> bytes:
-    """Return what ends the streams: a Status, or (in protocols before version 4) the text of a failure."""
+    """Return the final message of the streams: a Status, or (in protocols before version 4) the text of a failure."""
     status = end_status(outcome)
     if as_status:
         return msgspec.json.encode(status)

@@ -1,6 +1,4 @@
-"""Input from a client on its way to a command or connection: bounded bytes, and sizes of the client's terminal, of which
-only the latest counts.
-"""
+"""Buffers of client input for a command or connection: bounded bytes, and the latest size of the client's terminal."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ class Inbox:
                 self._changed.notify_all()
 
     async def end(self, *, discard: bool = False) -> None:
-        """Mark the end of the data; ``discard`` drops what is unread too."""
+        """Mark the end of the data; ``discard`` also drops unread data."""
         async with self._changed:
             self._has_ended = True
             if discard:
@@ -46,7 +44,7 @@ class Inbox:
             self._changed.notify_all()
 
     async def read(self) -> bytes:
-        """Return all unread data, waiting for some; empty at the end."""
+        """Wait for data and return all unread data; empty at the end."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._data or self._has_ended)
             data = bytes(self._data)
@@ -56,7 +54,7 @@ class Inbox:
 
 
 class LatestSize:
-    """The latest unread size of a terminal."""
+    """Latest unread size of a terminal."""
 
     def __init__(self) -> None:
         self._sizes: asyncio.Queue[Size] = asyncio.Queue(1)

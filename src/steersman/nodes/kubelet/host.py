@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class RequestError(Exception):
-    """The kubelet rejects a request; the text is the reason, ``code`` the HTTP status."""
+    """The kubelet rejects a request; the message is the reason, ``code`` the HTTP status."""
 
     def __init__(self, message: str, *, code: int = 400, headers: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(message)

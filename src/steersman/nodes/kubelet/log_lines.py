@@ -68,7 +68,7 @@ def read_options(query: Mapping[str, str], *, now: datetime) -> LogOptions:
 
 
 def nano_time(time: datetime) -> bytes:
-    """Format a time with nanoseconds, of which the clock provides microseconds."""
+    """Format a time with nanoseconds; the clock has microseconds."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z").encode()
 
 

@@ -27,7 +27,7 @@ _PATHS: Final = (
 
 
 def component_pages(options: NodesOptions, *, clock: Clock) -> Callable[[str], PageContent | None]:
-    """Return a function from a path to the page's present content; None if there is none."""
+    """Return a function from a path to the page's current content; None if absent."""
     started = clock.now()
     flags = {name.replace("_", "-"): _text(value) for name, value in msgspec.structs.asdict(options).items()}
 

@@ -1,4 +1,4 @@
-"""The kubelet's HTTPS API, one listener for all simulated nodes of the process; requests identify pods by name.
+"""HTTPS API of the kubelet, with one listener for all simulated nodes of the process; requests identify pods by name.
 
 Clients must present a certificate of the trusted CA with the name of the API server's kubelet client or the group
 ``system:masters``.
@@ -81,8 +81,8 @@ class KubeletServer:
         metrics_page: Callable[[str], str | None] = lambda _path: None,
         component_page: Callable[[str], PageContent | None] = lambda _path: None,
     ) -> None:
-        """``metrics_page`` returns the text of a further page of metrics by its path, ``component_page`` the content of
-        a page about the kubelet; None if there is none.
+        """``metrics_page`` returns the text of an additional page of metrics by its path, ``component_page`` the content of a
+        page about the kubelet; None if absent.
         """
         self._sock = sock
         self._tls = tls

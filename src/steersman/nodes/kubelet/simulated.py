@@ -1,7 +1,7 @@
 """Logs, exec and attach of simulated containers.
 
-Annotations of the pod, or else of its node, define the output; without them a container whose command is supported
-(``steersman.nodes.simulation.programs``) writes that command's output. ``{pod}``, ``{namespace}``, ``{container}`` and
+Annotations of the pod, or else of its node, define the output; without them a container with a supported command
+(``steersman.nodes.simulation.programs``) has the output of that command. ``{pod}``, ``{namespace}``, ``{container}`` and
 ``{node}`` in annotations are replaced by the names.
 """
 

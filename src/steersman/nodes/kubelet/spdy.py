@@ -1,8 +1,8 @@
 """Codec of SPDY/3.1 frames, without streams and sockets.
 
 Clients send them on an upgraded connection, or inside a WebSocket. Neither Kubernetes nor this module implements SPDY's
-flow control; the transport provides back-pressure. Data is passed on as it arrives, whatever the length of its frame;
-control frames and their headers are bounded, so that a small frame cannot expand into a large block of headers.
+flow control; the transport provides back-pressure. Data is passed on as it arrives, independent of its frame's length; control
+frames and their headers are bounded, so that a small frame cannot expand into a large block of headers.
 
 https://www.chromium.org/spdy/spdy-protocol/spdy-protocol-draft3-1/
 """
@@ -37,7 +37,7 @@ _HEADERS_BYTES_MAX: Final = 1 << 16
 _HEADERS_MAX: Final = 1000
 _HEAD_BYTES: Final = 8
 _STREAM_MASK: Final = 0x7FFFFFFF
-#: Bytes before the headers in the frames that have some.
+#: Bytes before the headers in frames with headers.
 _BEFORE_HEADERS: Final = {SYN_STREAM: 10, SYN_REPLY: 4, HEADERS: 4}
 #: Minimum length of the supported frames.
 _BYTES_MIN: Final = {**_BEFORE_HEADERS, RST_STREAM: 8, PING: 4, GOAWAY: 8}
@@ -81,12 +81,12 @@ class Control(NamedTuple):
     stream: int
     flags: int
     headers: Mapping[str, str] = {}
-    #: Of RST_STREAM and GOAWAY.
+    #: Status code of RST_STREAM and GOAWAY.
     status: int = 0
 
 
 class Data(NamedTuple):
-    """A data frame, or a part of one. Only the last part has the frame's flags."""
+    """Data frame, or part of one. Only the last part has the frame's flags."""
 
     stream: int
     flags: int

@@ -33,7 +33,7 @@ class UpgradedConnection:
 
     def __init__(self, request: web.BaseRequest, response: web.StreamResponse, reader: asyncio.StreamReader) -> None:
         self.response: Final = response
-        #: The version of the streams' protocol that both sides support.
+        #: Negotiated version of the streams' protocol.
         self.protocol: Final = response.headers[_PROTOCOL_HEADER]
         self._transport = request.transport
         self._reader = reader
@@ -101,7 +101,7 @@ class WebSocketConnection:
                 yield message.data
 
     async def send(self, data: bytes) -> None:
-        """Send a binary message; it is dropped when the client is gone."""
+        """Send a binary message; it is dropped after the client has disconnected."""
         if not self._socket.closed:
             await self._socket.send_bytes(data)
 

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Pair:
-    """Streams of one connection; complete when both are there."""
+    """Streams of one connection; complete when both exist."""
 
     def __init__(self) -> None:
         self.streams: dict[str, Stream] = {}

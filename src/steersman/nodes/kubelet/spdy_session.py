@@ -3,7 +3,7 @@
 Frames are read by ``Session.run`` and written by any task. A stream whose reader is slow blocks the session, and thereby
 the client: there is no flow control by stream, here as in Kubernetes (``spdystream``).
 
-Bounds: ``_STREAMS_MAX`` open streams, more are refused; the ``Inbox`` of a stream; a session without
+Bounds: ``_STREAMS_MAX`` open streams, further ones are refused; the ``Inbox`` of a stream; a session without
 frames in either direction for ``_IDLE_SECONDS`` is closed, as by the kubelet's ``streamingConnectionIdleTimeout``.
 """
 
@@ -37,7 +37,7 @@ class Connection(Protocol):
         """Yield data until the client disconnects."""
 
     async def send(self, data: bytes) -> None:
-        """Send data, and wait while the client is slow. Raises ``OSError``."""
+        """Send data; wait for a slow client. Raises ``OSError``."""
 
     def abort(self) -> None:
         """Close without waiting for the client; ends ``receive``."""
@@ -80,7 +80,7 @@ class Stream:
 class Session:
     """Session of one connection.
 
-    ``accepts`` decides by its headers whether a stream is opened; ``opened`` receives it after the reply was sent.
+    ``accepts`` accepts or rejects a stream by its headers; ``opened`` receives it after the reply was sent.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Standard streams of a command over SPDY/3.1: a stream for each, and one for the outcome.
+"""Standard streams of a command over SPDY/3.1: one stream each, and one for the result.
 
 | protocol | sizes of the terminal | outcome |
 | --- | --- | --- |
@@ -35,10 +35,10 @@ V2: Final = "v2.channel.k8s.io"
 V1: Final = "channel.k8s.io"
 SPDY_PROTOCOLS: Final = (V4, V3, V2, V1)
 
-#: Time for the client to create its streams.
+#: Timeout for the client to create its streams.
 _CREATION_SECONDS: Final = 30.0
-#: Time for the client to read the rest of the output and disconnect; data that arrives at a closed socket would make
-#: the kernel discard what is not yet sent.
+#: Timeout for the client to read the rest of the output and disconnect; data that arrives at a closed socket would make the
+#: kernel discard unsent data.
 _FINISH_SECONDS: Final = 15 * 60.0
 
 _log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class SpdyStreams:
                 self._sizes.put(size)
 
     async def open(self) -> bool:
-        """Wait for the client to create its streams; return whether it has."""
+        """Wait for the client to create its streams; return True if it has."""
         if not await woken(self._are_open, _CREATION_SECONDS, clock=self._clock):
             _log.info("timed out waiting for client to create streams")
             return False

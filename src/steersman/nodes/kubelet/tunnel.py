@@ -1,4 +1,4 @@
-"""Connections that are taken over from aiohttp, and the tunnel of a ``CONNECT`` request (RFC 9110, 9.3.6): bytes to and
+"""Connections detached from aiohttp, and the tunnel of a ``CONNECT`` request (RFC 9110, 9.3.6): bytes to and
 from a pod until one side closes.
 """
 

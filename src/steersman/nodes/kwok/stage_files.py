@@ -137,7 +137,7 @@ def read_stage(content: Any) -> StageOf | None:
 
 
 def _check_resource_ref(api_version: str, kind: str) -> None:
-    """Raise TemplateError for a kind that cannot exist; discovery decides later about kinds of other API groups."""
+    """Raise TemplateError for a kind that cannot exist; kinds of other API groups are checked later by discovery."""
     try:
         tree(api_version, kind)
     except LookupError:
@@ -164,7 +164,7 @@ def _delay(delay: DelayFormat | None) -> Delay:
 
 def _transition(spec: StageSpec, default_type: PatchType) -> Transition:
     for step in spec.steps:
-        _step(step, default_type)  # reports the faults of steps without an effect, too
+        _step(step, default_type)  # also reports faults of steps without an effect
     transitions = [_step(all_step, default_type) for all_step in _all_steps(spec)]
 
     def transition(obj: Tree, stage_context: StageContext) -> Outcome:

@@ -1,4 +1,4 @@
-"""Rendering of stage templates: patches of objects, and objects to apply."""
+"""Rendering of stage templates: patches, and objects to apply."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class UsageValue(Part):
 
 
 class ContainerUsage(Part):
-    """Usage of the named containers; of all without names."""
+    """Usage of the named containers, or of all without names."""
 
     containers: list[str] = []
     usage: dict[str, UsageValue] = {}
@@ -47,7 +47,7 @@ class ObjectSelector(Part):
 
 
 class UsageSpec(Part):
-    """The spec of both kinds; ``selector`` is for ``ClusterResourceUsage``."""
+    """The spec of both kinds; ``selector`` is only for ``ClusterResourceUsage``."""
 
     selector: ObjectSelector | None = None
     usages: list[ContainerUsage] = []

@@ -1,6 +1,5 @@
-"""Resources ``nodes`` and ``pods`` of ``metrics.k8s.io/v1beta1``: from a path and a query to an answer.
-
-Pure, except for the caches that it reads. Upstream: sigs.k8s.io/metrics-server, ``pkg/api``.
+"""Resources ``nodes`` and ``pods`` of ``metrics.k8s.io/v1beta1``: maps a path and a query to a response. Pure, except for reads
+of caches. Upstream: sigs.k8s.io/metrics-server, ``pkg/api``.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 GROUP: Final = "metrics.k8s.io"
 VERSION: Final = "v1beta1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
-#: Interval over which usage counts as measured.
+#: Reported measurement window.
 WINDOW_SECONDS: Final = 10
 _VERBS: Final = ["get", "list"]
 _RESOURCES: Final = {
@@ -47,7 +46,7 @@ class Lookup(NamedTuple):
 
 
 class MetricsAPI:
-    """Answers requests."""
+    """Handler of requests for node and pod metrics."""
 
     def __init__(self, lookup: Lookup, usage: ContainerUsage, *, clock: Clock) -> None:
         self._lookup: Final = lookup
@@ -55,7 +54,7 @@ class MetricsAPI:
         self._clock: Final = clock
 
     def answer(self, method: str, path: str, query: Mapping[str, str]) -> Tree:
-        """Return the body of an answer. Raises ``StatusError``."""
+        """Return the body of a response. Raises ``StatusError``."""
         match path.strip("/").split("/"):
             case ["apis"]:
                 return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_API_GROUP]}
@@ -92,7 +91,7 @@ class MetricsAPI:
 
     @staticmethod
     def _list(kind: str, items: Iterable[Tree], query: Mapping[str, str]) -> Tree:
-        """Return a list, by labels and ``metadata.name`` or ``metadata.namespace``. Raises 400."""
+        """Return a list, selected by labels and ``metadata.name`` or ``metadata.namespace``. Raises 400."""
         try:
             labels = parse_label_selector(query.get("labelSelector", ""))
             fields = parse_field_selector(query.get("fieldSelector", ""))
@@ -127,7 +126,7 @@ class MetricsAPI:
         }
 
     def _pods(self, namespace: str) -> list[Tree]:
-        """Return the metrics of pods with running containers; those of an invalid usage are left out."""
+        """Return the metrics of pods with running containers; those with an invalid usage are omitted."""
         nodes = {node["metadata"]["name"]: node for node in self._lookup.nodes()}
         rows = []
         for pod in self._lookup.pods():
@@ -159,5 +158,5 @@ class MetricsAPI:
         node = nodes.get(pod["spec"].get("nodeName") or "")
         try:
             return container_usage(self._usage, pod, node=node, now=self._clock.now())
-        except ValueError:  # an annotation that is no quantity, an expression that fails
+        except ValueError:  # an annotation is no quantity, or an expression fails
             return {}

@@ -82,6 +82,6 @@ def document() -> Tree:
 
 
 def index() -> Tree:
-    """Return the answer of ``/openapi/v3``."""
+    """Return the response of ``/openapi/v3``."""
     digest = hashlib.sha512(encode(document())).hexdigest().upper()
     return {"paths": {PATH: {"serverRelativeURL": f"/openapi/v3/{PATH}?hash={digest}"}}}

@@ -31,7 +31,7 @@ class OtherServerError(Exception):
 
 
 def objects(port: int, ca: bytes) -> list[Tree]:
-    """Return the objects that make ``metrics.k8s.io`` lead to a port of this machine."""
+    """Return the objects that route ``metrics.k8s.io`` to a port of this machine."""
     reader = "system:aggregated-metrics-reader"
     aggregated = {f"rbac.authorization.k8s.io/aggregate-to-{role}": "true" for role in ("view", "edit", "admin")}
     return [
@@ -78,7 +78,7 @@ async def register(client: Client, port: int, ca: bytes) -> None:
 
 
 async def unregister(client: Client) -> None:
-    """Delete Service and APIService, so that no unavailable group is left behind. Errors are ignored."""
+    """Delete Service and APIService, so that no unavailable group remains. Errors are ignored."""
     with suppress(ClientError):
         if _is_own(await client.get(API_SERVICES, API_SERVICE)):
             await client.delete(API_SERVICES, API_SERVICE)
@@ -91,7 +91,7 @@ def _is_own(api_service: Tree) -> bool:
 
 
 async def front_proxy_ca(client: Client) -> bytes:
-    """Return the CA of the certificates with which API servers forward requests. Raises ``ClientError``."""
+    """Return the CA of the client certificates of forwarding API servers. Raises ``ClientError``."""
     config = await client.get(_CONFIG_MAPS, "extension-apiserver-authentication", namespace=NAMESPACE)
     text: str = (config.get("data") or {}).get("requestheader-client-ca-file") or ""
     return text.encode()

@@ -1,6 +1,5 @@
-"""HTTPS server of the metrics API. Only API servers may connect: with a client certificate of the front-proxy CA.
-
-They have authenticated and authorized the request, so the user in ``X-Remote-*`` is not reviewed again.
+"""HTTPS server of the metrics API. Only API servers may connect, with a client certificate of the front-proxy CA. They have
+authenticated and authorized the request, so the user in ``X-Remote-*`` is not reviewed again.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ def server_tls(pems: ServingPems, client_ca: bytes) -> ssl.SSLContext:
 
 
 class MetricsServer:
-    """Serves the API at a free port of loopback, and registers it in the cluster while it runs."""
+    """Server of the API on a free loopback port, which is registered in the cluster while it runs."""
 
     name: ClassVar[str] = "metrics-server"
 
@@ -75,7 +74,7 @@ class MetricsServer:
         lookup = Lookup(lambda: list(nodes.lister), lambda: [pod for pod in pods.lister if pod["spec"].get("nodeName")])
         self._api: Final = MetricsAPI(lookup, usage, clock=context.clock)
         self._stop: Final = asyncio.Event()
-        #: True once it is registered.
+        #: True once the server is registered.
         self.is_ready = False
 
     def stop(self) -> None:
@@ -123,7 +122,7 @@ class MetricsServer:
             await self._clock.sleep(_RETRY_SECONDS)
 
     async def _register(self, port: int, ca: bytes) -> bool:
-        """Register until that succeeds; return False if another metrics server is registered."""
+        """Register, with retries; return False if another metrics server is registered."""
         while True:
             try:
                 await register(self._client, port, ca)
@@ -137,7 +136,7 @@ class MetricsServer:
                 return True
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request."""
+        """Handle one request."""
         match request.path.strip("/"):
             case "healthz" | "readyz" | "livez":
                 return web.Response(text="ok")

@@ -1,4 +1,4 @@
-"""Made-up resource usage of the containers of simulated pods.
+"""Simulated resource usage of containers.
 
 The usage of a container is that of the ``ResourceUsage`` and ``ClusterResourceUsage`` documents of KWOK if there are any.
 Otherwise it is the pod's annotation ``kwok.x-k8s.io/usage-<resource>``, or half of the container's request, or a minimum.
@@ -55,7 +55,7 @@ def usage_of_documents(documents: Sequence[Any], *, dice: Random) -> ContainerUs
 
 
 def running_containers(pod: Tree) -> list[str]:
-    """Return the names of the containers that run."""
+    """Return the names of running containers."""
     statuses = (pod.get("status") or {}).get("containerStatuses") or ()
     return [
         status["name"] for status in statuses if ((status.get("state") or {}).get("running") or {}).get("startedAt")

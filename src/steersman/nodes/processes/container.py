@@ -36,14 +36,14 @@ _START_ERROR_CODE: Final = 128
 _UNHEALTHY_CODE: Final = 128 + signal.SIGKILL
 #: Output chunks buffered per attached client; a slow client loses the oldest.
 _CHUNKS_MAX: Final = 256
-#: Output of a probe's command that its event shows, as upstream's ``maxRespBodyLength``.
+#: Maximum output of a probe's command in its event, as upstream's ``maxRespBodyLength``.
 _EXEC_OUTPUT_BYTES_MAX: Final = 10 * 1024
 
 Chunk = tuple[bytes, bool]
 
 
 class ContainerContext(Protocol):
-    """Interface through which a container uses its pod."""
+    """Interface of the pod for its containers."""
 
     clock: Clock
     guard: Guard
@@ -55,7 +55,7 @@ class ContainerContext(Protocol):
         """Return the path of the log of a run, by its number."""
 
     def describe(self, container: str) -> str:
-        """Return container and pod as the kubelet's messages name them."""
+        """Return container and pod in the format of the kubelet's messages."""
 
     def event(self, kind: str, reason: str, message: str) -> None:
         """Record an event of type ``Normal`` or ``Warning``."""
@@ -64,7 +64,7 @@ class ContainerContext(Protocol):
         """Return the pod's termination grace period."""
 
     def termination_message(self, container: Tree, *, code: int, log: bytes) -> str:
-        """Return the message of a container that has ended with a code and this log."""
+        """Return the termination message of a container with an exit code and a log."""
 
 
 class ContainerRunner:
@@ -88,7 +88,7 @@ class ContainerRunner:
         self._crashed = False
         #: True if a probe has killed the current run.
         self._is_unhealthy = False
-        #: Set when the container is being stopped; ends all other waits.
+        #: Set while the container is being stopped; ends all other waits.
         self._stop = asyncio.Event()
         #: Set when the startup probe has passed once, or the container is being stopped.
         self.startup_done = asyncio.Event()
@@ -107,8 +107,8 @@ class ContainerRunner:
         return str(self.container["name"])
 
     async def run(self, restarts: Callable[[int], bool]) -> int:
-        """Run until the container has terminated for good; return its last exit code. ``restarts`` decides by exit
-        code.
+        """Run until the container has terminated without a further restart; return its last exit code. ``restarts`` is the
+        restart policy by exit code.
         """
         while True:
             state = self.facts.state
@@ -157,7 +157,7 @@ class ContainerRunner:
             message = f'exec: "{launch.words[0]}": {(error.strerror or str(error)).lower()}'
             self._set_start_error(message, since, instance)
             return
-        if self._stop.is_set():  # while the process was being started, so ``stop`` had none to signal
+        if self._stop.is_set():  # ``stop`` ran while the process was being started, so it could not signal it
             process.signal(signal.SIGKILL)
         self._context.event("Normal", "Started", "Container started")
         probed = any(
@@ -209,7 +209,7 @@ class ContainerRunner:
             listener.put_nowait(chunk)
 
     def attach(self) -> asyncio.Queue[Chunk | None]:
-        """Return a queue of output from now on, with None at its end. Pass it to ``detach`` afterwards."""
+        """Return a queue of new output, with None at its end. Must be passed to ``detach`` afterwards."""
         queue: asyncio.Queue[Chunk | None] = asyncio.Queue(_CHUNKS_MAX)
         self.listeners.add(queue)
         return queue
@@ -226,7 +226,7 @@ class ContainerRunner:
         return code
 
     async def execute_for_output(self, words: Sequence[str]) -> tuple[int, bytes]:
-        """Run a command in the container's environment; return its exit code and the begin of its output."""
+        """Run a command in the container's environment; return its exit code and the beginning of its output."""
         if self.launched is None or self.process is None:
             return 1, b""
         launch = self.launched.exec_in(self.process, list(words))
@@ -313,7 +313,7 @@ class ContainerRunner:
                 problem = await wait_for(running, grace_seconds, clock=clock)
             except TimeoutError:
                 problem = "timed out"
-            if problem:  # it does not delay termination
+            if problem:  # a failed hook does not delay termination
                 self._context.event("Warning", "FailedPreStopHook", f"PreStopHook failed: {problem}")
         self._signal(signal.SIGTERM if grace_seconds > 0 else signal.SIGKILL)
         remaining = max(0.0, grace_seconds - (clock.monotonic() - begin))

@@ -43,7 +43,7 @@ _EXIT_GRACE_SECONDS: Final = 5.0
 
 
 class IsolationError(RuntimeError):
-    """Isolation of process pods was required, and this machine does not allow it."""
+    """Isolation of process pods is required, but not supported by this machine."""
 
 
 class ProcessPodController(BoundPodController):

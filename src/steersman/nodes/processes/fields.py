@@ -11,13 +11,13 @@ from steersman.apimachinery.quantity import parse
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
-#: Address on which processes listen, independent of the pod's address in the API.
+#: Listening address of processes, independent of the pod's address in the API.
 LOOPBACK: Final = "127.0.0.1"
 _SUBSCRIPT: Final = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]$")
 
 
 class ContainerConfigError(ValueError):
-    """A container cannot be created from its configuration; the text is the reason (``CreateContainerConfigError``)."""
+    """A container cannot be created from its configuration; the message is the reason (``CreateContainerConfigError``)."""
 
 
 def grace_seconds_of(pod: Tree) -> float:

@@ -19,7 +19,7 @@ def make_private(directory: Path) -> Path:
 
 
 def inside(directory: Path, path: str) -> Path:
-    """Resolve an absolute path of a container below ``directory``. The result is never outside of it."""
+    """Resolve an absolute path of a container below ``directory``. The result is always inside."""
     return directory / os.path.normpath("/" + path).lstrip("/")
 
 
@@ -31,7 +31,7 @@ class VolumeFile(NamedTuple):
 
 
 def write_files(directory: Path, files: Mapping[str, VolumeFile]) -> None:
-    """Make the directory hold exactly these files; unchanged files are not rewritten."""
+    """Create, update and remove files so that the directory has exactly these; unchanged files are not rewritten."""
     make_private(directory)
     desired = {inside(directory, path): file for path, file in files.items()}
     for path in [path for path in directory.rglob("*") if path.is_file() and path not in desired]:
@@ -55,7 +55,7 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def link(at: Path, target: Path) -> None:
-    """Create or replace the symbolic link ``at`` to ``target``; an existing directory is kept."""
+    """Create or replace the symbolic link ``at`` to ``target``, unless it is a directory."""
     make_private(at.parent)
     if at.is_symlink() or at.is_file():
         at.unlink()

@@ -22,7 +22,7 @@ _USER_AGENT: Final = "kube-probe/1.36"
 
 
 async def check_health(port: int, service: str, *, seconds: float, clock: Clock) -> str:
-    """Ask the server on loopback for the health of a service; return why it failed, or an empty text.
+    """Check the health of a service of the server on loopback; return the reason of a failure, or an empty text.
 
     Raises ``MissingPackagesError`` without ``hpack``.
     """

@@ -1,4 +1,4 @@
-"""Guard program: kills the processes of containers when the process that started them is gone, for any reason.
+"""Guard program: kills the processes of containers when their parent process has ended, for any reason.
 
 It reads lines from standard input: ``+123`` and ``-123`` add and remove process group 123. At the end of the input it
 kills the remaining groups and removes the directories of its command line. It imports only the standard library, so

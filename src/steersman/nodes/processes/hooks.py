@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 async def run_hook(
     hook: Tree, container: Tree, *, execute: Callable[[Sequence[str]], Awaitable[int]], clock: Clock
 ) -> str:
-    """Run a hook to its end; return why it failed, or an empty text."""
+    """Run a hook to completion; return the reason of a failure, or an empty text."""
     if hook.get("exec"):
         command = list(hook["exec"].get("command") or ())
         try:

@@ -54,7 +54,7 @@ class ProcessHost:
     async def logs(self, pod: Tree, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         """Yield the log of the last run, or of the previous one."""
         runner = self._runner(pod, container)
-        # During the back-off ``log`` still is that of the terminated run.
+        # During the back-off ``log`` is still that of the terminated run.
         is_backing_off = isinstance(runner.facts.state, Waiting)
         log = runner.previous_log if options.previous and not is_backing_off else runner.log
         if log is None:
@@ -95,7 +95,7 @@ class ProcessHost:
             await tasks.close()
 
     async def attach(self, pod: Tree, container: str, streams: Streams) -> int:
-        """Stream output from now on, and input if the container has ``stdin: true``."""
+        """Stream new output, and input if the container has ``stdin: true``."""
         runner = self._running(pod, container)
         process = runner.process
         assert process is not None

@@ -26,7 +26,7 @@ def port_number(port: Any, container: Tree) -> int:
 
 async def get(action: Tree, container: Tree, *, agent: str) -> int:
     """Send the request of an ``HTTPGetAction``; return the status code. Certificates are not verified, as the kubelet
-    does not. Raises ``OSError``, ``ValueError`` for an answer that is not HTTP.
+    does not. Raises ``OSError``, ``ValueError`` for a response that is not HTTP.
     """
     context = _unverified() if action.get("scheme") == "HTTPS" else None
     reader, writer = await asyncio.open_connection(

@@ -1,4 +1,4 @@
-"""Images that stand for local commands (``--process-images``): entry point and folder of each image name.
+"""Local commands in place of images (``--process-images``): entry point and directory by image name.
 
 images:
 - image: registry.k8s.io/e2e-test-images/agnhost:*
@@ -27,7 +27,7 @@ class ImagesError(ValueError):
 
 
 class LocalImage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A local command in place of images."""
+    """Local command in place of images."""
 
     #: Image name with or without tag; ``*`` and ``?`` are wildcards.
     image: str
@@ -37,20 +37,20 @@ class LocalImage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     directory: str = ""
 
     def applied_to(self, container: Tree) -> Tree:
-        """Return the container with the image's entry point and working directory where it has none of its own."""
+        """Return the container with the image's entry point and working directory as defaults."""
         command = container.get("command") or self.command
         directory = container.get("workingDir") or self.directory
         return {**container, "command": command, **({"workingDir": directory} if directory else {})}
 
 
 class LocalImages:
-    """Local images by name; the first entry that matches counts."""
+    """Local images by name; the first matching entry applies."""
 
     def __init__(self, images: tuple[LocalImage, ...] = ()) -> None:
         self._images = images
 
     def find(self, name: str) -> LocalImage | None:
-        """Return the entry of an image; a name without a tag also stands for ``latest``."""
+        """Return the entry of an image; a name without a tag also matches ``latest``."""
         names = {name, name.removesuffix(_LATEST)}
         return next(
             (image for image in self._images if any(fnmatchcase(candidate, image.image) for candidate in names)), None

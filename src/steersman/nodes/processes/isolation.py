@@ -1,7 +1,7 @@
-"""Isolation of process pods: the sandbox of a container, from its spec, and whether this machine allows it.
+"""Isolation of process pods: sandbox of a container from its spec, and check for support by this machine.
 
-The sandbox itself is ``nodes.processes.sandbox``, a program that creates the namespaces. Here are the decisions: what is mounted where,
-as which user, with which capabilities.
+The sandbox itself is ``nodes.processes.sandbox``, a program that creates the namespaces. This module decides on mounts, user
+and capabilities.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Mount(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
     """Sandbox of one container, as the program reads it."""
 
-    #: Directory of the machine whose mirror is the file system.
+    #: Directory of the machine that the file system mirrors.
     root: str = "/"
     #: Empty directory of the machine on which the new file system is built.
     new_root: str
@@ -50,7 +50,7 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
     directory: str = "/"
     capabilities: tuple[int, ...] = tuple(program.CAPABILITIES.values())
     no_new_privileges: bool = False
-    #: File to which the program writes why the command could not be started.
+    #: File for the error of a command that could not be started.
     errors: str
 
     def run(self, words: Sequence[str]) -> list[str]:
@@ -137,7 +137,7 @@ def hosts_file(pod: Tree) -> str:
 
 
 async def probe_isolation() -> str:
-    """Return the reason why this machine cannot isolate process pods; empty if it can."""
+    """Return why this machine cannot isolate process pods; empty if it can."""
     with tempfile.TemporaryDirectory(prefix="steersman-probe-") as name:
         folder = Path(name)
         pod: dict[str, Any] = {"metadata": {"name": "probe", "namespace": "default"}}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.nodes.kubelet.log_lines import LogOptions
 
-#: The kubelet's ``containerLogMaxSize``: a longer file is rotated; one rotated file is retained.
+#: Size from which a file is rotated, the kubelet's ``containerLogMaxSize``; one rotated file is retained.
 FILE_BYTES_MAX: Final = 10 * 1024 * 1024
 
 

@@ -41,7 +41,7 @@ class PodWorker:
         self._stop_lock = asyncio.Lock()
         self._end: End | None = None
         self._is_stopping = False
-        #: True when all containers have terminated for good.
+        #: True when all containers have terminated without a further restart.
         self.is_over = False
         self._finished = asyncio.Event()
         spec, uid, now = spec_of(pod), pod["metadata"]["uid"], context.clock.now()
@@ -107,7 +107,7 @@ class PodWorker:
         await self.fail(_DEADLINE, wait=False)
 
     async def fail(self, end: End, *, wait: bool = True) -> None:
-        """Stop all containers within the pod's grace period; the pod then fails as ``end`` says."""
+        """Stop all containers within the pod's grace period; the pod then fails with ``end``."""
         self._end = end
         await self.stop(grace_seconds_of(self._pod), wait=wait)
 

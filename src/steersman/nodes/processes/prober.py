@@ -1,6 +1,6 @@
 """Periodic probes of one run of a container: startup, then readiness and liveness.
 
-Each failed result is an ``Unhealthy`` event; a probe that cannot run is retried twice at once, and then counts as no result.
+Each failed result is an ``Unhealthy`` event; a probe that cannot run is retried twice immediately, and then has no result.
 Upstream: pkg/kubelet/prober (``worker.go``, ``prober.go``).
 """
 
@@ -39,7 +39,7 @@ class Prober:
         self._started_at = clock.monotonic()
 
     async def wait_until_started(self) -> bool:
-        """Run the startup probe until it passes, or fails too often; return whether it passed."""
+        """Run the startup probe until it passes or exceeds its failure threshold; return True if it passed."""
         probe = self._container.get("startupProbe")
         if not probe:
             return True
@@ -54,7 +54,7 @@ class Prober:
         await self._watch("Readiness", probe, threshold, lambda: False, changed)
 
     async def wait_until_dead(self) -> None:
-        """Run the liveness probe until it has failed too often."""
+        """Run the liveness probe until it exceeds its failure threshold."""
         probe = self._container["livenessProbe"]
         threshold = ProbeThreshold(probe, passing=True)
         await self._watch("Liveness", probe, threshold, lambda: threshold.has_failed)

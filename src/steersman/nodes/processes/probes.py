@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.asynckit.clock import Clock
 
-    #: Runs a command; returns its exit code and the begin of its output.
+    #: Runs a command; returns its exit code and the beginning of its output.
     Execute = Callable[[Sequence[str]], Awaitable[tuple[int, bytes]]]
 
 _PORT_MAX: Final = 65535
 
 
 class ProbeError(Exception):
-    """A probe could not run. Its result is unknown and does not count; the text is the reason."""
+    """A probe could not run. Its result is unknown and does not count; the message is the reason."""
 
 
 class ProbeResult(NamedTuple):
@@ -136,7 +136,7 @@ class ProbeThreshold:
 
     @property
     def has_failed(self) -> bool:
-        """True after enough consecutive failures, also if the result never was another one."""
+        """True after enough consecutive failures, even without an earlier success."""
         return not self._last and self._run >= self._needed[False]
 
     def count(self, answer: bool) -> bool:  # noqa: FBT001 — an answer is yes or no

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES: Final = 32 * 1024
 _PR_SET_PDEATHSIG: Final = 1
-#: Wait for output after the process has exited; children may hold the pipes open.
+#: Timeout for output after the process has exited; children may keep the pipes open.
 _DRAIN_SECONDS: Final = 0.5
 _libc: Final = ctypes.CDLL(None)
 
@@ -40,9 +40,9 @@ class Launch(NamedTuple):
     words: Sequence[str]
     environment: Mapping[str, str]
     directory: Path
-    #: Sandbox to run it in; None: none.
+    #: Sandbox of the process; None for no sandbox.
     sandbox: Sandbox | None = None
-    #: Process whose sandbox a command of ``kubectl exec``, a probe or a hook runs in; None: a new one.
+    #: Process whose sandbox to enter, for ``kubectl exec``, probes and hooks; None for a new sandbox.
     inside: int | None = None
 
     def exec_in(self, process: Process, words: Sequence[str]) -> Launch:
@@ -62,7 +62,7 @@ class Launch(NamedTuple):
         return self.sandbox.run(self.words) if self.inside is None else self.sandbox.enter(self.inside, self.words)
 
     def take_start_error(self) -> str:
-        """Return why the sandbox could not start the command, once; empty if it did, or without a sandbox."""
+        """Return, once, why the sandbox could not start the command; empty if it was started, or without a sandbox."""
         if self.sandbox is None:
             return ""
         path = Path(self.sandbox.errors)
@@ -75,10 +75,10 @@ class Launch(NamedTuple):
 
 
 class Guard:
-    """Guard process that kills registered process groups when this process is gone. Started with the first group."""
+    """Guard process that kills registered process groups after the end of this process. Started with the first group."""
 
     def __init__(self) -> None:
-        #: Directory removed by the guard; None: none.
+        #: Directory removed by the guard, if any.
         self.folder: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -99,7 +99,7 @@ class Guard:
         self._send(f"-{group}\n")
 
     def close(self) -> None:
-        """End the guard, which kills the remaining groups. Idempotent."""
+        """Stop the guard, which kills the remaining groups. Idempotent."""
         process, self._process = self._process, None
         if process is not None and process.stdin is not None:
             process.stdin.close()
@@ -129,7 +129,7 @@ class Process:
     def __init__(self, process: asyncio.subprocess.Process, guard: Guard, *, terminal: int | None) -> None:
         self._process = process
         self._guard = guard
-        #: Primary file descriptor of its terminal; None: no terminal.
+        #: Primary file descriptor of its terminal; None without a terminal.
         self.terminal = terminal
 
     @classmethod
@@ -167,7 +167,7 @@ class Process:
         return self._process.pid
 
     async def wait(self, sink: Sink) -> int:
-        """Pass all output to ``sink``, with True for standard error, until the process exits; return its exit code."""
+        """Pass output to ``sink``, with True for standard error, until the process exits; return its exit code."""
         if self.terminal is not None:
             readers = [asyncio.create_task(self._read_terminal(sink), name=f"terminal of {self.pid}")]
         else:

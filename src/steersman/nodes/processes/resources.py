@@ -1,4 +1,4 @@
-"""Inputs of process pods from the cluster: ConfigMaps, Secrets and tokens as files and variables, and API access."""
+"""Inputs of process pods from the cluster: ConfigMaps, Secrets and tokens as files and variables, and access to the API."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class PodResources:
         return make_private(self.directory / "logs" / container) / f"{run}.log"
 
     def describe(self, container: str) -> str:
-        """Return container and pod as the kubelet's messages name them."""
+        """Return container and pod in the format of the kubelet's messages."""
         metadata = self.pod["metadata"]
         return f"container={container} pod={metadata['name']}_{self._namespace}({metadata['uid']})"
 
@@ -144,7 +144,7 @@ class PodResources:
     def _exposed(
         self, container: Tree, sources: Sources, mounts: Sequence[Mount], root: Path, variables: Mapping[str, str]
     ) -> Launch:
-        """Return the launch without isolation: symbolic links below a private directory stand for the mounts."""
+        """Return the launch without isolation: symbolic links below a private directory in place of mounts."""
         for mount in sorted(mounts, key=lambda launch: launch.path):
             link(inside(root, mount.path), Path(mount.source or ""))
         paths = {mount.path: mount.source or "" for mount in mounts}
@@ -160,7 +160,7 @@ class PodResources:
 
     def _mount(self, mount: Tree, container: Tree, sources: Sources) -> Mount:
         """Return the mount of a volume or of a path in it, which is created if it does not exist. Raises
-        ``ContainerConfigError``, also for a path that leads out of the volume.
+        ``ContainerConfigError``, also for a path outside of the volume.
         """
         volume = next(volume for volume in self.pod["spec"]["volumes"] if volume["name"] == mount["name"])
         top = host_path(volume) if volume.get("hostPath") else self.directory / "volumes" / mount["name"]
@@ -176,8 +176,8 @@ class PodResources:
         return Mount(mount["mountPath"], str(source), bool(mount.get("readOnly")) or is_read_only(volume))
 
     def termination_message(self, container: Tree, *, code: int, log: bytes) -> str:
-        """Return the message of a container that has ended: its termination log, or else the end of its log if it
-        failed and asks for that.
+        """Return the termination message of a container: its termination log, or the end of its log for
+        ``FallbackToLogsOnError``.
         """
         path = self.directory / "containers" / container["name"] / "termination-log"
         data = b""
@@ -213,7 +213,7 @@ class PodResources:
         for volume in (self.pod.get("spec") or {}).get("volumes") or ():
             directory = self.directory / "volumes" / volume["name"]
             if volume.get("persistentVolumeClaim"):
-                # Data of a claim outlives the pod, up to the end of this process.
+                # Data of a claim outlives the pod, until this process ends.
                 claim = f"{self._namespace}_{volume['persistentVolumeClaim']['claimName']}"
                 link(directory, make_private(self._claims / claim))
                 continue

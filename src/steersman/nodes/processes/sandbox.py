@@ -1,11 +1,11 @@
-"""Sandbox program: runs a command in user, mount, PID, UTS and IPC namespaces of its own, without privileges.
+"""Sandbox program: runs a command in new user, mount, PID, UTS and IPC namespaces, without privileges.
 
     python -I -S sandbox.py run SPEC COMMAND...     SPEC: JSON of ``Spec``; exits with the command's code
     python -I -S sandbox.py enter PID SPEC COMMAND...    runs a command in the namespaces of a running ``run``
 
 Its file system is a mirror of ``root``: directories above a mount point are rebuilt in a tmpfs, and everything else is a read-only
-bind mount, so that mount points need not exist on the machine. Two processes remain: this one, which waits and passes the exit
-code on, and the command, which is PID 1 of its PID namespace. It imports only the standard library, so that it starts fast.
+bind mount, so that mount points need not exist on the machine. Two processes remain: this one, which waits and returns the exit
+code, and the command, which is PID 1 of its PID namespace. It imports only the standard library, so that it starts fast.
 
 Man pages: user_namespaces(7), mount_setattr(2), pivot_root(2), pid_namespaces(7).
 """
@@ -141,7 +141,7 @@ def _mirror(source: str, target: str, path: str, rebuilt: set[str], points: set[
 
 
 def _build_root(spec: Tree) -> None:
-    """Build the file system at ``spec["new_root"]``, all but ``/proc``."""
+    """Build the file system at ``spec["new_root"]``, except ``/proc``."""
     root, new = spec["root"], spec["new_root"]
     _mount("none", "/", flags=_MS_REC | _MS_PRIVATE)
     mounts = [{**mount, "path": resolve(root, mount["path"])} for mount in spec["mounts"]]
@@ -192,7 +192,7 @@ def _enter_root(new: str) -> None:
     """Mount ``/proc`` and make ``new`` the root directory."""
     try:
         _mount("proc", new + "/proc", "proc", _MS_NOSUID | _MS_NODEV | 0x8)
-    except OSError:  # parts of the machine's own are hidden, as in containers: a new one would show them
+    except OSError:  # parts of the machine's /proc are hidden, as in containers: a new mount would show them
         _bind("/proc", new + "/proc")
     os.chdir(new)
     _call("pivot_root", b".", b".")
@@ -204,17 +204,17 @@ def _enter_root(new: str) -> None:
 
 
 def _restrict(spec: Tree) -> None:
-    """Give up what containers may not do: capabilities and, if asked for, new privileges."""
+    """Drop capabilities and, if configured, the right to gain new privileges."""
     kept_capabilities = set(spec.get("capabilities", CAPABILITIES.values()))
     for number in range(_LAST_CAPABILITY + 1):
         if number not in kept_capabilities and _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) != 0:
-            break  # the kernel knows no more
+            break  # not supported by the kernel
     if spec.get("no_new_privileges"):
         _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def _execute(spec: Tree, words: list[str], errors: int) -> NoReturn:
-    """Replace this process by the command; write why that failed to the descriptor ``errors``."""
+    """Execute the command in place of this process; write an error to the descriptor ``errors``."""
     for number in range(1, signal.NSIG):
         with contextlib.suppress(OSError, ValueError):
             signal.signal(number, signal.SIG_DFL)
@@ -231,7 +231,7 @@ def _execute(spec: Tree, words: list[str], errors: int) -> NoReturn:
 
 
 def _wait(child: int) -> NoReturn:
-    """Wait for a child and exit as it did. Signals of the process group are for the child."""
+    """Wait for a child and exit with its code. Signals to the process group are left to the child."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     _, status = os.waitpid(child, 0)
@@ -244,7 +244,7 @@ def _open_errors(spec: Tree) -> int:
 
 
 def run(spec: Tree, words: list[str]) -> NoReturn:
-    """Run a command in namespaces of its own."""
+    """Run a command in new namespaces."""
     errors = _open_errors(spec)
     try:
         _unshare(spec["uid"], spec["gid"])
@@ -283,7 +283,7 @@ def enter(pid: int, spec: Tree, words: list[str]) -> NoReturn:
 
 
 def main() -> None:
-    """Run as the command line says."""
+    """Run the subcommand of the command line."""
     action, *rest = sys.argv[1:]
     if action == "run":
         run(json.loads(rest[0]), rest[1:])

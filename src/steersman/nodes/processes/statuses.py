@@ -65,7 +65,7 @@ class End(msgspec.Struct, frozen=True):
 
     reason: str
     message: str
-    #: Message of the condition ``DisruptionTarget``; none without one.
+    #: Message of the condition ``DisruptionTarget``; empty for no condition.
     disruption: str = ""
 
 
@@ -79,7 +79,7 @@ def pod_status(
     is_over: bool,
     end: End | None,
 ) -> Tree:
-    """Return the whole status. ``is_over``: all containers have terminated for good."""
+    """Return the whole status. ``is_over``: all containers have terminated without a further restart."""
     spec = spec_of(pod)
     mains, inits = spec.get("containers") or [], spec.get("initContainers") or []
     if inits:

@@ -81,12 +81,12 @@ def volume_files(volume: Tree, sources: Sources, token: Callable[[TokenProjectio
 
 
 def is_read_only(volume: Tree) -> bool:
-    """True for a volume whose files the kubelet writes: containers cannot."""
+    """True for a volume whose files only the kubelet writes."""
     return any(volume.get(kind) is not None for kind in (*_KINDS, "projected"))
 
 
 def host_path(volume: Tree) -> Path:
-    """Return the path of a ``hostPath`` volume, created if its type says so. Raises ``ContainerConfigError``."""
+    """Return the path of a ``hostPath`` volume, created if its type requires it. Raises ``ContainerConfigError``."""
     source = volume["hostPath"]
     path, kind = Path(source["path"]), source.get("type") or ""
     try:

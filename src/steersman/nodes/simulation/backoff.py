@@ -1,8 +1,8 @@
 """Back-off of restarts (upstream: ``doBackOff`` in ``kuberuntime_manager.go``, ``client-go/util/flowcontrol``).
 
 The first restart is immediate, the next ones follow after 10, 20, 40, 80, 160 and then 300 seconds; a container that ran
-for more than 10 minutes begins again. The kubelet keeps the delays in memory; here they are derived from the status: the
-time between the end of the previous run and the start of the last one is the delay that was waited for last.
+for more than 10 minutes begins again. The kubelet keeps the delays in memory; here they are derived from the status: the last
+delay is the time between the end of the previous run and the start of the last one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def restart_delay_seconds(status: Tree) -> int:
 
 
 def restart_time(status: Tree) -> datetime | None:
-    """Return when a container in ``CrashLoopBackOff`` is restarted; None if its status has no end of a run."""
+    """Return the restart time of a container in ``CrashLoopBackOff``; None if its status has no end of a run."""
     waiting, previous = status["state"]["waiting"], (status.get("lastState") or {}).get("terminated") or {}
     if not previous.get("finishedAt"):
         return None

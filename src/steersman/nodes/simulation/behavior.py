@@ -1,4 +1,4 @@
-"""Annotations ``nodes.steersman.dev/…`` that make containers of a simulated pod fail, run slowly, or end.
+"""Annotations ``nodes.steersman.dev/…`` that make containers of a simulated pod fail, start slowly, or exit.
 
 An annotation applies to all containers of the pod; with a suffix ``.CONTAINER`` it applies to that container only, and
 takes precedence there.
@@ -35,14 +35,14 @@ DURATIONS: Final = (
     RUN_SECONDS, CRASH_AFTER, OOM_AFTER, IMAGE_PULL_ERROR_SECONDS, START_SECONDS, READY_AFTER, UNREADY_AFTER,
     UNREADY_SECONDS, HANG_AFTER, EVICT_AFTER,
 )  # fmt: skip
-#: Resources that a node can run out of, as the kubelet's eviction manager names them.
+#: Resources of evictions, with the names of the kubelet's eviction manager.
 EVICTION_RESOURCES: Final = ("memory", "ephemeral-storage", "inodes", "pids")
 
 
 class Behavior(NamedTuple):
-    """Behavior of one container; None and 0: healthy. Times are seconds since the container started."""
+    """Behavior of one container; None and 0 are healthy. Times are seconds since the start of the container."""
 
-    #: Error of the image pull; empty: the pull succeeds.
+    #: Error of the image pull; empty if the pull succeeds.
     image_pull_error: str = ""
     #: Duration of the failing pulls; None: forever.
     image_pull_error_seconds: float | None = None
@@ -50,7 +50,7 @@ class Behavior(NamedTuple):
     exit_code: int | None = None
     crash_after_seconds: float | None = None
     oom_after_seconds: float | None = None
-    #: Probes fail before this.
+    #: Time before which probes fail.
     start_seconds: float = 0.0
     #: Start of the readiness probe's failures.
     unready_after_seconds: float | None = None
@@ -114,7 +114,7 @@ def behavior_of(annotations: Mapping[str, str], container: str) -> Behavior:
 
 
 def invalid_annotations(annotations: Mapping[str, str]) -> Iterator[str]:
-    """Report values that cannot be read, one message each."""
+    """Return one message for each invalid value."""
     for name, value in sorted(annotations.items()):
         base = next(
             (

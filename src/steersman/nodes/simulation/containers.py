@@ -1,4 +1,4 @@
-"""One container of a simulated pod: its next status, and when that is due.
+"""Next status of a container of a simulated pod, and its due time.
 
 ============================  ==========================================================  =================================
 state                         transition                                                  next state
@@ -52,7 +52,7 @@ CRASH_CODE: Final = 1
 
 
 class Context(NamedTuple):
-    """Inputs of a container's next status, beside its spec, status and behavior."""
+    """Inputs of a container's next status, except its spec, status and behavior."""
 
     pod: Tree
     now: datetime
@@ -68,12 +68,12 @@ class Context(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Next status of a container; None: unchanged until ``due``, or for good."""
+    """Next status of a container; None if unchanged until ``due``, or permanently."""
 
     status: Tree | None = None
     due: datetime | None = None
     events: tuple[Event, ...] = ()
-    #: The exit code matched a rule with the action RestartAllContainers.
+    #: True if the exit code matched a rule with the action RestartAllContainers.
     restarts_all: bool = False
 
 
@@ -114,7 +114,7 @@ def program_for(context: Context, container: Tree, behavior: Behavior) -> Progra
 
 
 def start(context: Context, container: Tree, behavior: Behavior, status: Tree | None) -> Step:
-    """Start a container for the first time or again, or report why its image or its configuration cannot be used."""
+    """Start or restart a container, or report the problem of its image or configuration."""
     old = status or {}
     state = old.get("state") or {}
     last = {"terminated": state["terminated"]} if state.get("terminated") else old.get("lastState") or {}

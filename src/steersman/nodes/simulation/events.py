@@ -19,7 +19,7 @@ class Event(NamedTuple):
 
 
 def start_events(container: Tree, *, is_pulled: bool) -> tuple[Event, ...]:
-    """Return the events of a container that starts. ``is_pulled``: its image is pulled first, in no time."""
+    """Return the events of a container that starts. ``is_pulled``: its image is pulled first."""
     name = container["name"]
     return (
         *_image_events(container, is_pulled=is_pulled),

@@ -1,4 +1,4 @@
-"""Image references, and pulls that fail (upstream: ``pkg/kubelet/images/image_manager.go``).
+"""Image references and failing pulls (upstream: ``pkg/kubelet/images/image_manager.go``).
 
 Every image is present on every simulated node, except those whose registry ends in ``.invalid`` (RFC 2606), and those
 whose tag or last path component is one of ``ABSENT_NAMES``.
@@ -84,7 +84,7 @@ def parse_reference(image: str) -> ImageReference:
 
 @lru_cache(maxsize=4096)
 def registry_error(reference: ImageReference) -> str:
-    """Return the error with which a pull of an absent image fails; empty for an image that is present."""
+    """Return the error of a pull of an absent image; empty for a present image."""
     host = reference.domain.partition(":")[0]
     if host == "invalid" or host.endswith(".invalid"):
         cause = f'failed to do request: Head "https://{reference.domain}/v2/{reference.path}/manifests/{reference.tag}"'
@@ -107,7 +107,7 @@ class ImageProblem(NamedTuple):
 
     reason: str
     message: str
-    #: When the problem changes; None: only after a change of the spec.
+    #: Time at which the problem changes; None if only by a change of the spec.
     until: datetime | None
     events: tuple[Event, ...]
 

@@ -53,7 +53,7 @@ _DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified
 
 
 class PodPlan(NamedTuple):
-    """Next status of a pod as a patch; None: unchanged until ``due``, or for good."""
+    """Next status of a pod as a patch; None if unchanged until ``due``, or permanently."""
 
     status: Tree | None = None
     due: datetime | None = None
@@ -215,7 +215,7 @@ class _Planner:
             self._has_changed = True
 
     def _initialize(self) -> bool:
-        """Advance init containers in their order; return whether the other containers may run."""
+        """Advance init containers in order; return True if the other containers may run."""
         if any("running" in self._state(main["name"]) for main in self._mains):
             for init in self._inits:
                 if is_sidecar(init) and init["name"] in self._statuses:

@@ -1,6 +1,6 @@
 """Simulated probe results of a container: started, ready, or killed.
 
-The application answers from ``start_seconds`` until ``hang_after_seconds``. Without these annotations all probes pass.
+The application responds from ``start_seconds`` until ``hang_after_seconds``. Without these annotations all probes pass.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Health(NamedTuple):
 
     is_started: bool
     is_ready: bool
-    #: When the results change next.
+    #: Time of the next change of the results.
     due: datetime | None
     #: Kill by the startup or liveness probe.
     kill: Kill | None
@@ -108,7 +108,7 @@ def _is_ready(behavior: Behavior, elapsed: float) -> bool:
 
 
 def _startup(container: Tree, behavior: Behavior) -> tuple[float, tuple[float, str] | None]:
-    """Return when the startup probe passes and when it kills the container, in seconds since the start."""
+    """Return the times at which the startup probe passes and kills the container, in seconds since the start."""
     probe = container.get("startupProbe")
     if not probe or not behavior.start_seconds:
         return 0.0, None
@@ -118,7 +118,7 @@ def _startup(container: Tree, behavior: Behavior) -> tuple[float, tuple[float, s
 
 
 def _liveness(container: Tree, behavior: Behavior) -> tuple[float, str] | None:
-    """Return when the liveness probe kills the container; None: never."""
+    """Return the time at which the liveness probe kills the container; None for never."""
     probe = container.get("livenessProbe")
     if not probe:
         return None

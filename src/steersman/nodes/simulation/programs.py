@@ -31,7 +31,7 @@ _UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 class Program(NamedTuple):
     """Duration, output and end of one run of a container."""
 
-    #: None: it runs until it is stopped.
+    #: Duration; None if it runs until stopped.
     seconds: float | None
     exit_code: int = 0
     #: Reason of the terminated state; empty: ``Completed`` or ``Error`` by the exit code.
@@ -40,7 +40,7 @@ class Program(NamedTuple):
     output: tuple[tuple[float, str], ...] = ()
 
 
-#: A program that runs until it is stopped.
+#: Program that runs until stopped.
 FOREVER: Final = Program(None)
 
 
@@ -88,7 +88,7 @@ class _Run:
         self.output: list[tuple[float, str]] = []
 
     def shell(self, words: Sequence[str], variables: Mapping[str, str]) -> int:
-        """Run ``sh -c SCRIPT``; return its exit code. Raises NotUnderstoodError."""
+        """Run ``sh -c SCRIPT``; return its exit code. Raises UnsupportedScriptError."""
         if len(words) < 3 or not _SHELL_OPTIONS.fullmatch(words[1]):
             raise UnsupportedScriptError
         code, stops_at_error = 0, "e" in words[1]
@@ -107,14 +107,14 @@ class _Run:
         return code
 
     def try_command(self, words: Sequence[str]) -> None:
-        """Raise NotUnderstoodError if a command that does not run could not be simulated."""
+        """Check that a skipped command is supported. Raises UnsupportedScriptError."""
         try:
             self.command(words, in_shell=True)
         except _Exit:
             return
 
     def command(self, words: Sequence[str], *, in_shell: bool = False) -> int:
-        """Run one command; return its exit code. Raises NotUnderstoodError."""
+        """Run one command; return its exit code. Raises UnsupportedScriptError."""
         arguments = list(words[1:])
         match _base(words[0]):
             case "echo":

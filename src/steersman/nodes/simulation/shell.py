@@ -28,7 +28,7 @@ class SimpleCommand(NamedTuple):
 
 
 def parse_script(text: str, variables: Mapping[str, str]) -> list[SimpleCommand]:
-    """Split a script into simple commands, with variables replaced. Raises NotUnderstoodError."""
+    """Split a script into simple commands, with variables replaced. Raises UnsupportedScriptError."""
     commands: list[SimpleCommand] = []
     operator, at = ";", 0
     while at < len(text):
@@ -76,7 +76,7 @@ def _word(text: str, at: int, variables: Mapping[str, str]) -> tuple[str, int]:
             word += part
         elif text[at] == "$":
             value, at = _variable(text, at, variables)
-            if not _BARE.fullmatch(value):  # it would be split, or be no word at all
+            if not _BARE.fullmatch(value):  # the value would be split into several words or none
                 raise UnsupportedScriptError
             word += value
         elif match := _BARE.match(text, at):
