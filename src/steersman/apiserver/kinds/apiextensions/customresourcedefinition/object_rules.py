@@ -239,7 +239,7 @@ class _Run:
         self._budget -= result.cost
         if result.error is not None and str(result.error).startswith(_COST_FAULT):
             shown = quote(rule.rule["messageExpression"])
-            raise _OutOfBudgetError(field.invalid(where, type_, f"{_MESSAGE_TOO_EXPENSIVE}: {shown}"))
+            raise _OutOfBudgetError(field.invalid(error_path, type_, f"{_MESSAGE_TOO_EXPENSIVE}: {shown}"))
         text = result.value.strip() if isinstance(result.value, str) else ""
         if result.error is not None or "\n" in text or len(text.encode()) > _MESSAGE_MAX_BYTES:
             _log.debug("the messageExpression of a rule came to nothing: %s", result.error)
