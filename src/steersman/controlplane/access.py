@@ -64,7 +64,7 @@ class Authentication:
         self.audiences: Final = options.api_audiences or issuers
         self.issuer: Final = TokenIssuer(keys, issuer=issuers[0], audiences=self.audiences)
         self._objects: Final = StoredObjects()
-        #: Notes on Secrets when their tokens were used; runs as a task of the server.
+        #: Task that records the last use of tokens on their Secrets.
         self.token_uses: Final = TokenUses(clock=clock)
         users = {loopback_token: LOOPBACK_USER}
         if options.token_auth_file is not None:
@@ -84,7 +84,7 @@ class Authentication:
         if options.oidc_issuer_url:
             tokens.append(_oidc(options, self.audiences, clock))
         self.tokens: Final = tuple(tokens)
-        #: Authorities of client certificates, to be filled in before the server listens.
+        #: Authorities of client certificates, set before the server listens.
         self.certificate_authorities: Final = CertificateAuthorities()
         certificates = ClientCertificate(clock, self.certificate_authorities)
         front_proxies = RequestHeader(
@@ -134,7 +134,7 @@ def _oidc(options: APIServerOptions, audiences: tuple[str, ...], clock: Clock) -
 class Authorization:
     """Authorizers in order: ``system:masters``, then the configured modes. Raises ``OptionError``.
 
-    Modes that decide by stored objects have none before ``follow`` and ``ready``.
+    Modes that use stored objects have none before ``follow`` and ``ready``.
     """
 
     def __init__(self, options: APIServerOptions) -> None:
@@ -142,7 +142,7 @@ class Authorization:
         self._index: Final = RBACIndex()
         self._registry: Registry | None = None
         self._caches: Final[list[WatchCache]] = []
-        #: RBAC rules are needed without the mode, too: escalation checks compare with the grantor's permissions.
+        #: RBAC rules are also needed without the mode: escalation checks compare with the grantor's permissions.
         self.rbac: Final = RBAC(self._index)
         self.uses_rbac: Final = "RBAC" in modes
         authorizers: list[Authorizer] = []
@@ -195,17 +195,17 @@ class Authorization:
         return None if entry is None else (entry.tree().get("spec") or {}).get("paramKind")
 
     def follow(self, registry: Registry) -> None:
-        """Authorize by the objects stored in ``registry`` from now on."""
+        """Start authorizing by the objects stored in ``registry``."""
         self._registry = registry
         self._caches.extend(follow_rbac(self._index, registry))
 
     @property
     def is_ready(self) -> bool:
-        """Report whether all that is stored is known."""
+        """Report whether the caches of all stored objects are synced."""
         return all(cache.is_ready for cache in self._caches)
 
     async def ready(self) -> None:
-        """Return when all that is stored is known. Raises 429 when that takes too long."""
+        """Wait until the caches of all stored objects are synced. Raises 429 after a timeout."""
         for cache in self._caches:
             await cache.ready()
 

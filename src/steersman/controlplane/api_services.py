@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 API_SERVICES: Final = "apiservices.apiregistration.k8s.io"
 _PATH: Final = "/apis/apiregistration.k8s.io/v1/apiservices"
-#: The group of APIServices itself has none.
+#: Group of APIServices, which has none itself.
 _OWN_GROUP: Final = "apiregistration.k8s.io"
 _AUTOMANAGED: Final = "kube-aggregator.kubernetes.io/automanaged"
 _ALWAYS: Final = "true"
@@ -63,7 +63,7 @@ def plan(catalog: Catalog) -> dict[str, Tree]:
 
 
 class _Bell:
-    """Sets an event when an APIService has changed."""
+    """Observer that sets an event when an APIService has changed."""
 
     def __init__(self, event: asyncio.Event) -> None:
         self._event = event
@@ -73,7 +73,7 @@ class _Bell:
 
 
 class APIServices:
-    """Creates, repairs and deletes the objects: ``sync`` once at the start, ``run`` as a task from then on."""
+    """Controller of APIServices: ``sync`` runs once at the start, ``run`` as a task afterwards."""
 
     def __init__(self, client: Loopback, catalog: Catalog, *, stored: StoredResource, clock: Clock) -> None:
         self._client = client
@@ -89,7 +89,7 @@ class APIServices:
         cache = self._stored.cache
         bell = _Bell(self._changed)
         cache.wakeups.add_controller(bell)
-        self._changed.set()  # for what has changed since the first sync
+        self._changed.set()  # for changes since the first sync
         try:
             while True:
                 await self._changed.wait()

@@ -72,8 +72,8 @@ class APIServer:
     ) -> APIServer:
         """Return a server that is ready. Raises ``OptionError``, ``OSError`` (``ssl.SSLError`` is one), ``StoreError``.
 
-        ``makes_service_accounts``: before it is ready the system namespaces have their ServiceAccounts ``default``, which
-        are otherwise made by the serviceaccount controller; pods cannot be created without. For servers with controllers.
+        ``makes_service_accounts``: create the ServiceAccounts ``default`` of system namespaces before the server is ready, in
+        place of the serviceaccount controller; pods require them. For servers with controllers.
         """
         server = cls(options, clock=clock or RealClock(), makes_service_accounts=makes_service_accounts)
         try:
@@ -126,7 +126,7 @@ class APIServer:
         if encryption is not None:
             encryption.on_key_change = core.resources.registry.mark_stale
         core.defaults.makes_service_accounts = self._makes_service_accounts
-        if self._makes_service_accounts:  # the controllers will ask for the key, and making one takes a while
+        if self._makes_service_accounts:  # the controllers will read the key, whose creation is slow
             self._key_file = asyncio.create_task(core.keys.signing_file(), name="service account key")
         core.resources.connections.kubelet_tls = kubelets = client_tls()
         try:
@@ -266,7 +266,7 @@ class APIServer:
         )
 
     def _write_kubeconfig(self, pki: PKI, directory: Path, port: int) -> None:
-        # With a certificate of the user's own, that is also what clients have to trust.
+        # A certificate of the user is also the one that clients must trust.
         ca = self.options.tls_cert_file or pki.ca.certificate
         self.access = Access(
             context_name(self.options.name), f"https://{_authority(self.options.bind_address, port)}", ca, pki.admin
@@ -279,14 +279,14 @@ class APIServer:
             raise OptionError(f"--kubeconfig: cannot write {self.kubeconfig}: {reason}") from error
 
     def begin_shutdown(self) -> None:
-        """Fail ``/readyz`` from now on; all requests are still served. Idempotent."""
+        """Fail ``/readyz``; all requests are still served. Idempotent."""
         if self._core is not None:
             self._core.begin_shutdown()
 
     async def stop(self, *, grace_seconds: float | None = None) -> None:
         """Shut down in upstream's order: fail ``/readyz``, withdraw the endpoint, drain requests, close.
 
-        ``grace_seconds`` (default ``drain_seconds`` of the options) bounds how long requests may finish. With 0 the endpoint stays
+        ``grace_seconds`` (default ``drain_seconds`` of the options) bounds the drain of requests. With 0 the endpoint stays
         published and ``--shutdown-delay-duration`` is skipped.
         """
         grace = self.options.drain_seconds if grace_seconds is None else grace_seconds
@@ -299,7 +299,7 @@ class APIServer:
             await self._serving.stop(grace_seconds=grace)
         await self._tasks.close()
         if self._key_file is not None:
-            await asyncio.wait([self._key_file])  # a thread writes it, which cannot be cancelled
+            await asyncio.wait([self._key_file])  # a thread writes the file, which cannot be cancelled
         if self._core is not None:
             await self._core.close()
         if self._temporary is not None:

@@ -26,7 +26,7 @@ def make_auditor(options: APIServerOptions, *, clock: Clock) -> Auditor | None:
 
     policy = read_audit_policy(options.audit_policy_file)
     sinks = []
-    if options.audit_webhook_config_file is not None:  # first, as it holds nothing open yet
+    if options.audit_webhook_config_file is not None:  # first, because it opens no files
         sinks.append(_webhook_sink(options, options.audit_webhook_config_file, clock))
     if options.audit_log_path:
         sinks.append(_log_sink(options, clock))

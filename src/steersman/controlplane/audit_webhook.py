@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from steersman.client.kubeconfig import ClusterAccess
     from steersman.client.transport import Transport
 
-#: As upstream's webhooks try: so often, each pause longer by that factor, and by chance up to that part more.
+#: Upstream's backoff of webhooks: attempts, factor of the delay, and maximum jitter as a fraction.
 _TRIES: Final = 5
 _FACTOR: Final = 1.5
 _JITTER: Final = 0.2
 _TIMEOUT_SECONDS: Final = 30.0
-#: For an answer when the server stops.
+#: Timeout of a request while the server stops.
 _EXPEDITED_SECONDS: Final = 2.0
 
 _HEAD: Final = (
@@ -49,10 +49,10 @@ class AuditWebhook:
         self._backoff_seconds: Final = initial_backoff_seconds
         self._clock: Final = clock
         self._dice: Final = dice
-        #: Ends a pause.
+        #: Event that ends a pause.
         self._wake: Final = asyncio.Event()
         self._is_expedited = False
-        #: Of the request under way.
+        #: Timeout of the current request.
         self._bound: asyncio.Timeout | None = None
 
     async def write(self, lines: list[bytes]) -> None:
@@ -69,7 +69,7 @@ class AuditWebhook:
             pause *= _FACTOR
 
     async def _post(self, body: bytes) -> tuple[str, bool]:
-        """Return why the request failed (empty: success), and whether a retry may succeed."""
+        """Return the error of the request (empty on success), and True if a retry may succeed."""
         request = msgspec.structs.replace(self._target, body=body)
         try:
             async with asyncio.timeout(_EXPEDITED_SECONDS if self._is_expedited else _TIMEOUT_SECONDS) as self._bound:
@@ -85,14 +85,14 @@ class AuditWebhook:
         return f"status {answer.status}", answer.status == 429 or answer.status >= 500
 
     async def _pause(self, seconds: float) -> None:
-        """Wait at most that long; ``expedite`` ends it."""
+        """Wait for a delay; ``expedite`` ends it."""
         self._wake.clear()
         timer = self._clock.timer(seconds, self._wake.set)
         await self._wake.wait()
         timer.cancel()
 
     def expedite(self) -> None:
-        """End pauses; from now on make one attempt with a short deadline."""
+        """End pauses; make only one attempt with a short deadline afterwards."""
         self._is_expedited = True
         self._wake.set()
         if self._bound is not None:

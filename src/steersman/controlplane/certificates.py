@@ -22,7 +22,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 if TYPE_CHECKING:
     from cryptography.x509 import CertificateBuilder, GeneralName, Name
 
-#: Clocks of clients may be behind.
+#: Backdating for clients with slow clocks.
 _BACKDATED: Final = timedelta(minutes=5)
 
 
@@ -51,7 +51,7 @@ def make_ca(name: str, *, now: datetime, life: timedelta) -> Pems:
 
 
 def check_ca(certificate: bytes, key: bytes) -> tuple[datetime, str]:
-    """Return the end and the serial number of a CA in PEM. Raises ``ValueError`` where the two do not fit together."""
+    """Return the end and the serial number of a CA in PEM. Raises ``ValueError`` if they do not match."""
     loaded = x509.load_pem_x509_certificate(certificate)
     try:
         private = load_pem_private_key(key, None)

@@ -1,4 +1,5 @@
-"""A ``steersman`` command in a process of its own, started before its flags are known so that it can import meanwhile.
+"""``steersman`` command in a child process, which is started before its flags are known, so that it can import modules
+meanwhile.
 
 Parent and child share a socket pair. The parent sends the flags, one line of JSON, and nothing else; end of file means
 that the parent has ended. The child sends lines: ``waiting WHAT`` while it starts, ``ready TEXT`` once it
@@ -24,7 +25,7 @@ _RECEIVE_BYTES: Final = 4096
 
 
 class ChildProcess:
-    """Parent's end. The child exits when the socket is closed, so it does not outlive the parent."""
+    """Child process, seen from the parent. The child exits when the socket is closed, so it does not outlive the parent."""
 
     def __init__(self, process: subprocess.Popen[bytes], sock: socket.socket) -> None:
         self.process: Final = process
@@ -33,7 +34,7 @@ class ChildProcess:
 
     @classmethod
     def spawn(cls, command: str) -> Self:
-        """Start the process in a session of its own, so that Ctrl-C reaches the parent alone. Raises ``OSError``."""
+        """Start the process in a new session, so that Ctrl-C reaches only the parent. Raises ``OSError``."""
         ours, theirs = socket.socketpair()
         try:
             with theirs:
@@ -56,7 +57,7 @@ class ChildProcess:
         self.socket.setblocking(False)
 
     def kill(self) -> None:
-        """End the process at once, reap it and close the socket. Idempotent."""
+        """Kill the process, reap it and close the socket. Idempotent."""
         if self.process.returncode is None:
             self.process.kill()
             self.process.wait()

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 _RESTART: Final = BackoffPolicy(0.5, 30.0)
 #: A process that ran this long resets the backoff.
 _STEADY_SECONDS: Final = 60.0
-#: Time for an orderly end.
+#: Grace period of a stop.
 STOP_SECONDS: Final = 15.0
 #: Failures before ``wait_ready`` gives up.
 FAILURES_MAX: Final = 3
@@ -44,7 +44,7 @@ class Child:
         process: ChildProcess | None = None,
         spawn: Callable[[str], ChildProcess] = ChildProcess.spawn,
     ) -> None:
-        """``process``: one that was spawned already and waits for its flags."""
+        """``process``: a spawned process that waits for its flags."""
         self._command = command
         self._clock = clock
         self._spawn = spawn
@@ -57,7 +57,7 @@ class Child:
         self.waiting_for = f"the {command} process"
 
     def start(self, arguments: Sequence[str]) -> None:
-        """Run the command with these flags, now and after each failure. Returns at once."""
+        """Run the command with these flags, now and after each failure. Returns immediately."""
         self._supervisor.start("keeper", self._keep(arguments))
 
     async def wait_ready(self) -> str:
@@ -84,7 +84,7 @@ class Child:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the running process; None while there is none."""
+        """Process ID; None while no process is running."""
         return self._current.process.pid if self._current is not None else None
 
     async def _keep(self, arguments: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Versions and feature gates of a component, as metrics report them. Upstream: ``k8s.io/component-base``."""
+"""Versions and feature gates of a component, for metrics. Upstream: ``k8s.io/component-base``."""
 
 from __future__ import annotations
 

@@ -56,9 +56,8 @@ class Serving(NamedTuple):
 
 
 async def add_secure_server(manager: Manager, serving: Serving | None, stack: AsyncExitStack) -> None:
-    """Let the manager serve its pages by HTTPS, too; nothing without ``serving`` or with port 0.
-
-    Raises ``ClientError``, ``OSError``, ``ValueError`` for a certificate, an address or a kubeconfig that cannot be used.
+    """Serve the manager's pages also by HTTPS; no effect without ``serving`` or with port 0. Raises ``ClientError``,
+    ``OSError``, ``ValueError`` for an invalid certificate, address or kubeconfig.
     """
     if serving is None or not serving.options.secure_port:
         return
@@ -85,7 +84,7 @@ class SecureServing:
             options.authentication_kubeconfig, "authentication", description.component, stack
         )
         access_reviewer = _reviewer(options.authorization_kubeconfig, "authorization", description.component, stack)
-        #: The certificate for this process, when there is neither a file nor a directory.
+        #: Certificate of this process, without a file or directory.
         self._own_pair: PemPair | None = None
         self._loaded: tuple[PemPair, str] | None = None
         self.server: Final = HttpServer(
@@ -148,7 +147,7 @@ class SecureServing:
         self._loaded = (pair, client_ca)
 
     async def _client_ca(self) -> str:
-        """Return the authorities of client certificates in PEM: of the file, else of the cluster. Raises ``ClientError``, ``OSError``."""
+        """Return the authorities of client certificates in PEM: those of the file, or else of the cluster. Raises ``ClientError``, ``OSError``."""
         if self._options.client_ca_file:
             return await to_thread(Path(self._options.client_ca_file).read_text, encoding="ascii")
         if self._options.authentication_skip_lookup or self._token_reviewer is None:
@@ -159,8 +158,7 @@ class SecureServing:
 
 
 def _reviewer(kubeconfig: str, purpose: str, component: str, stack: AsyncExitStack) -> Client | None:
-    """Return a client of the reviewing cluster: of the kubeconfig, else of the pod's service account, else None.
-
+    """Return a client of the reviewing cluster: by the kubeconfig, or else the pod's service account; None without either.
     Raises ``ConfigError``.
     """
     agent = f"{component}/{purpose}"

@@ -1,6 +1,6 @@
 """Components as processes run them: the scheduler, simulated nodes, or both with the controllers.
 
-``steersman up`` runs them in one process beside the API server's, so that two cores work and modules are loaded once.
+``steersman up`` runs them in a second process, so that two cores are used and modules are loaded once.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 SCHEDULER: Final = "kube-scheduler"
 KUBELET: Final = "kubelet"
-#: Certificates of the metrics server are made at each start.
+#: The certificates of the metrics server are created at each start.
 _CERTIFICATE_LIFE: Final = timedelta(days=365)
 
 
@@ -115,11 +115,10 @@ async def run_all(
     after_ready: Callable[[], None] | None = None,
     health_socket: str = "",
 ) -> int:
-    """Run all components beside an API server that has no other clients of their kind, so without leader election.
-
-    With coordinated elections, controllers and scheduler are candidates all the same. ``health_socket`` serves the
-    health pages instead of a port. With ``reports_readiness`` the parent learns through ``parent_pipe`` (a socket, see
-    ``child_process``) when pods run, and ``after_ready`` is called in a thread then.
+    """Run all components of an API server without other controllers and schedulers, hence without leader election. With
+    coordinated elections, controllers and scheduler are candidates nevertheless. ``health_socket`` serves the health pages
+    instead of a port. With ``reports_readiness`` the parent is notified through ``parent_pipe`` (a socket, see
+    ``child_process``) when pods run, and ``after_ready`` is then called in a thread.
     """
 
     async def make(stack: AsyncExitStack) -> Manager:
@@ -137,7 +136,7 @@ async def run_all(
         shared = manager.context
         groups: dict[str, Group] = dict.fromkeys((MANAGER, SCHEDULER), manager)
         if controllers.coordinated_leader_election:
-            # The flag of ``up`` makes both candidates.
+            # The flag of ``up`` applies to both candidates.
             scheduling = msgspec.structs.replace(scheduler.options, coordinated_leader_election=True)
             elections: dict[str, LeaderElectionOptions] = {MANAGER: controllers, SCHEDULER: scheduling}
             for name, options in elections.items():
@@ -170,11 +169,11 @@ class SimulatedNodes(NamedTuple):
 
     nodes: NodeController
     pods: PodController
-    #: None: the nodes' kubelet does not listen.
+    #: Kubelet server; None if the nodes' kubelet does not listen.
     kubelet: LazyKubeletServer | None
 
     async def listen_elsewhere(self) -> None:
-        """Let the kubelet listen on another port, e.g. in a forked process, and publish it. Raises ``ApiError``."""
+        """Make the kubelet listen on another port, e.g. in a forked process, and publish it. Raises ``ApiError``."""
         if self.kubelet is not None:
             self.kubelet.listen_elsewhere()
             await self.nodes.move_kubelet(self.kubelet.port)

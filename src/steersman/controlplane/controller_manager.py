@@ -32,20 +32,19 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: The exit code when another process leads now, or a controller failed for good.
+#: Exit code after a loss of leadership, or a permanent failure of a controller.
 EXIT_ENDED: Final = 1
-#: Waits before a component that has lost its lease starts again.
+#: Delays before a component restarts after losing its lease.
 _RESTART: Final = BackoffPolicy(0.5, 30.0)
-#: After a run of this length, the next wait is the first one again.
+#: Length of a run that resets the delay.
 _STEADY_SECONDS: Final = 60.0
 
 
 async def run_controller_manager(
     options: ManagerOptions, *, parent_pipe: int | None = None, serving: Serving | None = None
 ) -> int:
-    """Run until there is a reason to stop, or leadership is lost; return the exit code.
-
-    Without ``serving`` there is no HTTPS. An orderly end lets running reconciles finish, then gives up the lease.
+    """Run until there is a reason to stop, or leadership is lost; return the exit code. Without ``serving`` there is no HTTPS.
+    A graceful stop waits for running reconciles, then releases the lease.
     """
     from steersman.controlplane.component_metrics import add_component_metrics  # noqa: PLC0415 — ``up`` does without
     from steersman.controlplane.component_serving import add_secure_server  # noqa: PLC0415 — ``up`` does without
@@ -115,9 +114,8 @@ async def _make_and_run(
 
 
 async def _run_until_stopped(manager: Manager, stop: asyncio.Task[None], reasons: StopReasons) -> int:
-    """Raise LeadershipLost when another process leads now, ListenError for a port that is in use.
-
-    A Lease that is lost while the process stops is no error, as upstream: it was about to be given up.
+    """Run a manager until there is a reason to stop. Raises LeadershipLost if another process leads, ListenError for a port in
+    use. The loss of a Lease during the stop is no error, as upstream.
     """
     running = asyncio.create_task(manager.run(), name="controllers")
     await asyncio.wait([running, stop], return_when=asyncio.FIRST_COMPLETED)

@@ -93,10 +93,9 @@ class ServerCore:
         filters: Sequence[Filter] = (),
         dice: Random | None = None,
     ) -> None:
-        """``with_bootstrap_controller``: publish the server, run repairs and elections. ``encryption`` of ``store`` is owned, too.
-
-        ``loop_options`` are those of its loops. ``filters``: see ``ChainOptions.extra``. ``dice`` decides names, UIDs and
-        choices that others may guess.
+        """``with_bootstrap_controller``: publish the server, run repairs and elections. ``encryption`` of ``store`` is owned as
+        well. ``loop_options``: options of the bootstrap loops. ``filters``: see ``ChainOptions.extra``. ``dice``: source of
+        names, UIDs and other random choices.
         """
         self.store = store
         self._encryption = encryption
@@ -113,7 +112,7 @@ class ServerCore:
         self._filters = filters
         self._loop_options = loop_options
         self._authorization = Authorization(options)
-        #: Of service account tokens.
+        #: Keys of service account tokens.
         self.keys = keys or ServiceAccountKeys(None)
         authentication = Authentication(options, keys=self.keys, clock=clock, loopback_token=token)
         #: Authorities of client certificates; set before the server listens.
@@ -251,7 +250,7 @@ class ServerCore:
         )
 
     def _make_bootstrap_controller(self, options: APIServerOptions, store: Store) -> BootstrapController:
-        # Loads the client, which most tests do without.
+        # Imported here because most tests do not need the client.
         from steersman.controlplane.bootstrap.controller import BootstrapController  # noqa: PLC0415
 
         return BootstrapController(
@@ -284,7 +283,7 @@ class ServerCore:
             hooks.add("max-in-flight-filter")
         if self.bootstrap is not None:
             self.bootstrap.add_hooks(hooks)
-        # Custom resources have APIServices, too.
+        # Custom resources have APIServices as well.
         hooks.add(_REGISTRATION, self._register, after=["crd-informer-synced"])
         for name in _WITH_REGISTRATION:
             hooks.add(name, after=[_REGISTRATION])
@@ -324,7 +323,7 @@ class ServerCore:
             raise RuntimeError("APIServices cannot be followed") from following.exception()
 
     def begin_shutdown(self) -> None:
-        """Fail ``/readyz`` from now on; all requests are still served."""
+        """Fail ``/readyz``; all requests are still served."""
         self._is_shutting_down = True
 
     async def run_pre_shutdown_hooks(self) -> None:
@@ -346,7 +345,7 @@ class ServerCore:
         self.app.end_watches()
 
     async def close(self) -> None:
-        """Close bootstrap controller, registry and store, when no request is left."""
+        """Close bootstrap controller, registry and store, after the last request."""
         if self.bootstrap is not None:
             await self.bootstrap.close()
         await self._tasks.close()
@@ -375,7 +374,7 @@ class ServerCore:
             raise Unhealthy("caches are being filled")
 
     async def _check_store(self, timeout_seconds: float) -> None:
-        # the embedded stores have bounds of their own
+        # the embedded stores have their own bounds
         seconds = timeout_seconds if self.store.is_shared else None
         try:
             await wait_for(self.store.check_writable(), seconds, clock=self._clock)

@@ -25,12 +25,12 @@ class LoopbackDefinitionWriter:
         self._client = client
 
     async def put_status(self, definition: Tree) -> None:
-        """Write the status of a definition as it was read."""
+        """Write the status of this version of a definition."""
         path = f"{_PATH}/{definition['metadata']['name']}/status"
         _check(await self._client.request("PUT", path, body=msgspec.json.encode(definition)))
 
     async def release(self, definition: Tree) -> None:
-        """Take the cleanup finalizer away."""
+        """Remove the cleanup finalizer."""
         metadata = definition["metadata"]
         remaining = [name for name in metadata.get("finalizers") or () if name != CLEANUP_FINALIZER]
         patch = {"metadata": {"finalizers": remaining or None, "resourceVersion": metadata["resourceVersion"]}}

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from steersman.storage.store import Store
 
 _FLAG: Final = "--encryption-provider-config"
-#: Seconds between looks at the file. Upstream watches it, and reads it every minute.
+#: Polling interval of the file in seconds. Upstream watches it, and reads it every minute.
 RELOAD_INTERVAL_SECONDS: Final = 10.0
 #: Seconds for which an old configuration's plugins stay connected after a reload, for requests in flight.
 _CLOSE_GRACE_SECONDS: Final = 10.0
@@ -61,7 +61,7 @@ class EncryptionAtRest:
         self._probes = Supervisor("KMS plugins")
         self._stores: list[EncryptedStore] = []
         self._current: Encryption
-        #: Called when values that are stored become stale.
+        #: Called when stored values become stale.
         self.on_key_change: Callable[[], None] = lambda: None
         self._reloaded: dict[str, int] = {}
 
@@ -108,7 +108,7 @@ class EncryptionAtRest:
         return self.wrap(store, root=root)
 
     async def decrypt(self, key: str, value: bytes) -> bytes:
-        """Return a plain value outside a store. Raises ``Unavailable``."""
+        """Decrypt a value outside of a store. Raises ``Unavailable``."""
         store = self._stores[0] if self._stores else self.wrap(MemoryStore(clock=self._clock))
         return (await store.readable(KeyValue(key, value, 1, 1))).value
 
@@ -142,7 +142,7 @@ class EncryptionAtRest:
                 _log.error("cannot reload %s, the last configuration stays in use: %s", self._path, error)
 
     async def reload(self) -> None:
-        """Use the file's present contents if they have changed and all plugins are healthy.
+        """Apply the file's current contents if they have changed and all plugins are healthy.
 
         Raises ``ConfigurationError``, ``KMSUnavailableError``, ``MissingPackagesError``, ``OSError``.
         """
@@ -178,7 +178,7 @@ class EncryptionAtRest:
 
     @property
     def has_check(self) -> bool:
-        """True if the health endpoints have a check: always with reloads, else with a plugin."""
+        """True if the health endpoints have a check: always with reloads, otherwise if a plugin is configured."""
         return self._reloads or bool(self._current.plugins)
 
     async def check(self) -> None:

@@ -1,4 +1,4 @@
-"""The store on etcd, as the flags of an API server describe it."""
+"""Store on etcd by the flags of an API server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
 
-#: Beginning of all keys, which ``--etcd-prefix`` replaces in etcd.
+#: Prefix of all keys, replaced by ``--etcd-prefix`` in etcd.
 ROOT: Final = "/registry"
 
 

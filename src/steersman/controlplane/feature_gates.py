@@ -11,7 +11,7 @@ from steersman.controlplane.options import OptionError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: Gates with an effect in Steersman; all others behave as by their default in Kubernetes 1.36.
+#: Gates with an effect in Steersman; all others have the behavior of their default in Kubernetes 1.36.
 IMPLEMENTED: Final = frozenset({"AllowUnsafeMalformedObjectDeletion", "CoordinatedLeaderElection"})
 
 

@@ -18,7 +18,7 @@ _BYTES_MAX: Final = 1024 * 1024
 
 
 class HTTPSFetcher:
-    """Trusts one CA file, or (None) the system's. Raises ``OptionError`` for a file without certificates."""
+    """HTTPS client that trusts one CA file, or the system's if None. Raises ``OptionError`` for a file without certificates."""
 
     def __init__(self, ca_file: Path | None) -> None:
         try:
@@ -36,7 +36,7 @@ class HTTPSFetcher:
         try:
             answer = urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS, context=self._tls)  # noqa: S310 — checked
         except urllib.error.HTTPError as error:
-            error.close()  # the connection, which would stay open as long as the error
+            error.close()  # closes the connection, which would stay open as long as the error
             raise
         with answer:
             if not answer.geturl().startswith("https://"):

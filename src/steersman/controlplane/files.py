@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def write_private(path: Path, text: bytes) -> None:
-    """Replace the file atomically with mode 0600, whatever the umask or the mode of an older file."""
+    """Replace the file atomically with mode 0600, independent of the umask and the previous mode."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

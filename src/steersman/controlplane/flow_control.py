@@ -1,4 +1,4 @@
-"""API priority and fairness: follows the stored objects, borrows seats, and maintains conditions of schemas."""
+"""API priority and fairness: configuration from stored objects, borrowing of seats, and conditions of schemas."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _APPLY: Final = {"content-type": "application/apply-patch+yaml"}
 #: Seconds between adjustments of borrowed seats. Upstream: ``borrowingAdjustmentPeriod``.
 _LENDING_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = 1.0
-#: Conditions that are written at a time.
+#: Number of conditions written concurrently.
 _WRITES_MAX: Final = 16
-#: A request waits for this part of its time at most, as upstream has it.
+#: Maximum share of a request's time spent in a queue, as upstream.
 _WAITING_PART: Final = 4
 
 _log = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ class PriorityLevels:
             registry.stored(f"{name}.{_GROUP}").cache.follow(objects)
 
     def _changed(self) -> None:
-        if not self._pending:  # changes come in batches: take them over together
+        if not self._pending:  # changes arrive in batches: apply them together
             self._pending = True
             asyncio.get_running_loop().call_soon(self._configure)
 
@@ -125,7 +125,7 @@ class PriorityLevels:
         tasks.start("conditions of flow schemas", self._keep_conditions(client))
 
     async def _keep_lending(self) -> None:
-        """Move seats to where they are needed, until cancelled."""
+        """Adjust borrowed seats periodically, until cancelled."""
         while True:
             await self._clock.sleep(_LENDING_SECONDS)
             self.control.adjust(self._clock.monotonic())
@@ -159,7 +159,7 @@ class PriorityLevels:
 async def _apply(client: Loopback, tree: Tree) -> None:
     path = f"{_API}/{tree['metadata']['name']}/status?fieldManager={_MANAGER}&force=true"
     answer = await client.request("PATCH", path, body=msgspec.json.encode(tree), headers=_APPLY)
-    if answer.code not in (200, 404):  # gone is as good
+    if answer.code not in (200, 404):  # a deleted schema needs no condition
         raise RuntimeError(f"cannot write {path}: {answer.body.decode(errors='replace')}")
 
 

@@ -1,7 +1,7 @@
 """Feature gates of Kubernetes 1.36: stage, default and lock of each.
 
 Upstream: ``pkg/features``, ``k8s.io/apiserver/pkg/features``, ``k8s.io/component-base`` and ``k8s.io/client-go/features``, as listed
-in ``test/compatibility_lifecycle/reference/versioned_feature_list.yaml``. With a new Kubernetes release, move the names.
+in ``test/compatibility_lifecycle/reference/versioned_feature_list.yaml``. To be updated with each Kubernetes release.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class KubeconfigError(ValueError):
 class Access(msgspec.Struct, frozen=True):
     """Address and credentials of a cluster."""
 
-    #: Of cluster, user and context alike.
+    #: Name of cluster, user and context.
     name: str
     server: str
     ca: Path
@@ -55,7 +55,7 @@ def write_kubeconfig(path: Path, access: Access) -> None:
     config: dict[str, Any] = {"apiVersion": "v1", "kind": "Config"}
     config |= {section: [entry] for section, entry in access.entries().items()}
     config |= {"current-context": access.name, "preferences": {}}
-    # JSON is YAML, and writing it loads nothing.
+    # JSON is YAML, and needs no YAML library.
     write_private(path, msgspec.json.format(msgspec.json.encode(config), indent=2) + b"\n")
 
 

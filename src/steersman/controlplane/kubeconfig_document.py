@@ -54,7 +54,7 @@ class KubeconfigDocument:
 
     @property
     def current_context(self) -> str:
-        """``current-context``; empty if there is none."""
+        """``current-context``; empty if absent."""
         node = self._find(self._root, _CURRENT_CONTEXT)
         return node.value if isinstance(node, yaml.ScalarNode) and node.tag != _NULL else ""
 
@@ -68,7 +68,7 @@ class KubeconfigDocument:
         return [value for value in values if isinstance(value, dict)]
 
     def entry(self, section: str, name: str) -> dict[str, Any] | None:
-        """Return the value of an entry; None if there is none."""
+        """Return the value of an entry; None if absent."""
         return next((entry for entry in self.entries(section) if entry.get("name") == name), None)
 
     def put(self, section: str, entry: dict[str, Any]) -> None:
@@ -87,7 +87,7 @@ class KubeconfigDocument:
         items[:] = [node for node in items if node is keep or _name(node) != name]
 
     def _items(self, section: str) -> list[Any]:
-        """Return the nodes of a section; the list of the document if there is one."""
+        """Return the nodes of a section, as the list in the document if present."""
         node = self._find(self._root, section)
         return node.value if isinstance(node, yaml.SequenceNode) else []
 
@@ -114,7 +114,7 @@ def _value(node: yaml.Node) -> Any:
     try:
         return loader.construct_document(node)
     except (yaml.YAMLError, ValueError, RecursionError):
-        return None  # an entry of others that cannot be read is none of ours
+        return None  # an unreadable entry was not written by us
     finally:
         loader.dispose()
 

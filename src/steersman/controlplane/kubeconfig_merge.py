@@ -34,20 +34,20 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
 
     #: Identifies the merge.
     id: str
-    #: The file that was written, with links followed.
+    #: Written file, with links followed.
     target: str
     #: Name of cluster, user and context.
     name: str
-    #: Previous file; None if there was none.
+    #: Previous file; None if absent.
     original: bytes | None
-    #: Permissions of the file before.
+    #: Permissions of the previous file.
     mode: int
-    #: SHA-256 of the file after.
+    #: SHA-256 of the file after the merge.
     written: str
-    #: Our entry of each section, and the one that it replaced.
+    #: New entry of each section, and the replaced one.
     entries: dict[str, dict[str, Any]]
     replaced: dict[str, dict[str, Any]]
-    #: ``current-context`` before.
+    #: Previous ``current-context``.
     previous_context: str
 
 
@@ -94,10 +94,11 @@ class KubeconfigMerge:
         return cls(journal, path)
 
     def undo(self) -> None:
-        """Restore the file if it is as we left it; otherwise remove our entries that are unchanged. Idempotent.
+        """Restore the file if it is unchanged since the merge; otherwise remove the merged entries that are unchanged.
+        Idempotent.
 
-        Entries that were changed, or that a context of others names, are kept; so is a file that cannot be read, and a
-        file into which another process has merged the same context since.
+        Entries that were changed or are used by other contexts are preserved; so is an unreadable file, and a file into which
+        another process has merged the same context since.
         """
         journal = _read_journal(self._path) or self._journal
         if journal.id != self._journal.id:
@@ -111,7 +112,7 @@ class KubeconfigMerge:
 
 
 def undo(journal: Journal, directory: Path) -> None:
-    """Undo a merge, and let later merges of ``directory`` know. Raises DocumentError, OSError."""
+    """Undo a merge, and update the journals of later merges in ``directory``. Raises DocumentError, OSError."""
     target = Path(journal.target)
     try:
         data = target.read_bytes()
@@ -167,7 +168,7 @@ def _hand_over(journal: Journal, directory: Path, *, before: bytes, after: bytes
 
 
 def _take_back(document: KubeconfigDocument, section: str, journal: Journal) -> None:
-    """Remove our entry, or restore the one that it replaced."""
+    """Remove the merged entry, or restore the replaced one."""
     replaced = journal.replaced.get(section)
     if replaced is None:
         document.remove(section, journal.name)

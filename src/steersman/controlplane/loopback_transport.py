@@ -65,7 +65,7 @@ class LoopbackTransport:
 
 
 class _Headers(Mapping[str, str]):
-    """Headers of a response by name, decoded on first use: a client reads those of few responses."""
+    """Headers of a response by name, decoded on first use, because clients rarely read them."""
 
     __slots__ = ("_decoded", "_pairs")
 

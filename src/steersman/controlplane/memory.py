@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
 
 CHECK_SECONDS: Final = 30.0
-#: Growth since the last trim that makes another one worthwhile.
+#: Growth since the last trim that causes another one.
 GROWTH_BYTES: Final = 16 << 20
 #: Checks after which memory is trimmed without growth, as memory in use at the last trim may be free now.
 CHECKS_MAX: Final = 2

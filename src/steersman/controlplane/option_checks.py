@@ -45,7 +45,7 @@ _FILE_OPTIONS: Final = (
 
 
 def check_options(options: APIServerOptions) -> list[str]:
-    """Return warnings to log about options without effect. Raise ``OptionError`` for the first option that cannot be used."""
+    """Return warnings to log about options without effect. Raises ``OptionError`` for the first invalid option."""
     _check_files(options)
     _check_addresses(options)
     _check_ports(options)
@@ -130,7 +130,7 @@ def check_readable(flag: str, path: Path) -> None:
 
 
 def _check_etcd(options: APIServerOptions) -> None:
-    """Upstream: ``EtcdOptions.Validate``, and the pair that ``tls.LoadX509KeyPair`` needs."""
+    """Validate the options of etcd. Upstream: ``EtcdOptions.Validate``, ``tls.LoadX509KeyPair``."""
     if not options.etcd_servers:
         if options.etcd_servers_overrides:
             raise OptionError("--etcd-servers-overrides needs --etcd-servers")
@@ -291,7 +291,7 @@ def _check_audit(options: APIServerOptions) -> None:
     if options.audit_policy_file is not None:
         from steersman.controlplane.audit_options import read_audit_policy  # noqa: PLC0415 — few servers audit
 
-        # Also without a log or a webhook: a policy that does not parse is an error now, not when a log is added.
+        # Also without a log or a webhook: an invalid policy is reported immediately.
         read_audit_policy(options.audit_policy_file)
     if options.audit_webhook_config_file is not None:
         from steersman.controlplane.audit_webhook import read_webhook_config  # noqa: PLC0415 — few servers audit

@@ -13,7 +13,7 @@ ENDPOINT_RECONCILERS: Final = ("lease", "master-count", "none")
 
 
 class OptionError(ValueError):
-    """Invalid options; the text names them and the reason."""
+    """Invalid options; the message names them and the reason."""
 
 
 class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,10 +23,10 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     #: Directory of durable files; None with ``ephemeral`` unless the PKI is to be kept.
     data_dir: Path | None = None
-    #: Objects are kept in memory only.
+    #: Store objects in memory only.
     ephemeral: bool = False
 
-    #: URLs of etcd members; empty: objects are kept in the embedded store.
+    #: URLs of etcd members; empty for the embedded store.
     etcd_servers: tuple[str, ...] = ()
     #: ``group/resource#servers``: clusters of single resources, with their servers separated by semicolons.
     etcd_servers_overrides: tuple[str, ...] = ()
@@ -36,27 +36,27 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     etcd_cafile: Path | None = None
     etcd_certfile: Path | None = None
     etcd_keyfile: Path | None = None
-    #: Time between compactions of etcd by the API servers in turn; 0: they do not compact.
+    #: Interval of compactions of etcd by the API servers; 0 disables compaction.
     etcd_compaction_interval_seconds: float = 300.0
     #: Timeouts of the checks ``etcd`` and ``etcd-readiness``.
     etcd_healthcheck_timeout_seconds: float = 2.0
     etcd_readycheck_timeout_seconds: float = 2.0
-    #: Time that a start waits for a store whose writes do not become durable in time.
+    #: Timeout of a start for a store with slow writes.
     storage_initialization_timeout_seconds: float = 60.0
 
     bind_address: str = "127.0.0.1"
-    #: 0: any free port.
+    #: Port; 0 for any free port.
     secure_port: int = 6443
     #: Address that is published to clients; empty: the bind address.
     advertise_address: str = ""
-    #: User's files in place of the generated ones.
+    #: Files of the user in place of generated ones.
     tls_cert_file: Path | None = None
     tls_private_key_file: Path | None = None
-    #: Additional CA of client certificates, beside the generated one.
+    #: CA of client certificates in addition to the generated one.
     client_ca_file: Path | None = None
     #: ``VersionTLS12`` or ``VersionTLS13``; anything else is ``VersionTLS12``.
     tls_min_version: str = ""
-    #: Let other processes listen on the same port (``SO_REUSEPORT``).
+    #: Allow other processes to listen on the same port (``SO_REUSEPORT``).
     permit_port_sharing: bool = False
     #: Path of the admin's kubeconfig; None: in the data directory.
     kubeconfig: Path | None = None
@@ -101,13 +101,13 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     api_audiences: tuple[str, ...] = ()
 
     service_cluster_ip_range: str = "10.0.0.0/24"
-    #: First and last.
+    #: First and last node port.
     service_node_port_range: tuple[int, int] = (30000, 32767)
     #: Endpoint reconciler of the Service ``kubernetes``: ``lease``, ``master-count`` or ``none``.
     endpoint_reconciler_type: str = "lease"
     #: Number of API servers, for ``master-count``.
     apiserver_count: int = 1
-    #: Node port of the Service ``kubernetes``, which then has type NodePort; 0: none.
+    #: Node port of the Service ``kubernetes``, which then has type NodePort; 0 for none.
     kubernetes_service_node_port: int = 0
     #: Namespaces that are created at the start and recreated when they are deleted.
     system_namespaces: tuple[str, ...] = SYSTEM_NAMESPACES
@@ -115,7 +115,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Client certificate for kubelets; None: a generated one.
     kubelet_client_certificate: Path | None = None
     kubelet_client_key: Path | None = None
-    #: Authorities of the certificates of kubelets; None: they are not verified.
+    #: Authorities of the certificates of kubelets; None disables verification.
     kubelet_certificate_authority: Path | None = None
     #: Types of a Node's addresses in order of preference.
     kubelet_preferred_address_types: tuple[str, ...] = (
@@ -126,14 +126,14 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     proxy_client_key_file: Path | None = None
     #: Reject redirects of aggregated API servers with 502.
     aggregator_reject_forwarding_redirect: bool = True
-    #: File with the providers of encryption at rest, and whether it is reloaded when it changes.
+    #: File with the providers of encryption at rest, and reload after changes.
     encryption_provider_config: Path | None = None
     encryption_provider_config_automatic_reload: bool = False
     #: Media type of stored objects; empty: see ``stored_media_type``.
     storage_media_type: str = ""
     #: Time after which an Event is deleted.
     event_ttl_seconds: float = 3600.0
-    #: Seconds for which pods tolerate a Node that is not ready or unreachable, unless they have a toleration of their own.
+    #: Default toleration seconds of pods for a Node that is not ready or unreachable.
     default_not_ready_toleration_seconds: int = 300
     default_unreachable_toleration_seconds: int = 300
     #: Exact list of enabled plugins; empty: the defaults, changed by the next two.
@@ -153,7 +153,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     audit_log_version: str = "audit.k8s.io/v1"
     #: ``blocking``, ``blocking-strict`` or ``batch``; see ``audit.log``.
     audit_log_mode: str = "blocking"
-    #: Megabytes of a file, days and number of rotated files that are kept; 0 keeps all.
+    #: Maximum size of a file in megabytes, and age in days and number of rotated files; 0 for no limit.
     audit_log_maxsize: int = 100
     audit_log_maxage: int = 366
     audit_log_maxbackup: int = 100
@@ -186,7 +186,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     max_requests_inflight: int = 400
     max_mutating_requests_inflight: int = 200
-    #: Divide the sum of both among priority levels. Without a limit there is nothing to divide.
+    #: Divide the sum of both among priority levels; no effect without a limit.
     enable_priority_and_fairness: bool = True
     request_timeout_seconds: float = 60.0
     #: Watches last between this and twice this.
@@ -206,9 +206,8 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def default_data_dir(name: str = "") -> Path:
-    """Return ``$XDG_STATE_HOME/steersman``, as the XDG base directory specification has it.
-
-    Control planes with a name have directories of their own below it.
+    """Return ``$XDG_STATE_HOME/steersman``, by the XDG base directory specification. Named control planes have separate
+    directories below it.
     """
     state = os.environ.get("XDG_STATE_HOME", "")
     base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"

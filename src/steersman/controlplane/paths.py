@@ -34,13 +34,13 @@ _COMPONENT: Final = "kube-apiserver"
 class HealthChecks(NamedTuple):
     """Checks of the health endpoints, besides ``ping`` and ``log``."""
 
-    #: Of the store, for all endpoints.
+    #: Checks of the store, for all endpoints.
     storage: Sequence[Check]
-    #: Of KMS plugins, for ``/healthz`` and ``/readyz``.
+    #: Checks of KMS plugins, for ``/healthz`` and ``/readyz``.
     encryption: Sequence[Check] = ()
-    #: Of the post-start hooks, for all endpoints.
+    #: Checks of the post-start hooks, for all endpoints.
     hooks: Sequence[Check] = ()
-    #: For ``/readyz`` only: after those of the store, and at the end.
+    #: Checks for ``/readyz`` only: after those of the store, and at the end.
     ready: Sequence[Check] = ()
     shutdown: Sequence[Check] = ()
 

@@ -1,8 +1,8 @@
-"""The control plane's certificates: a CA, the server's, the admin's, those between the server and kubelets, and the
-front-proxy CA with the certificate for aggregated API servers. Made on first start, renewed when they are about to expire.
+"""Certificates of the control plane: CA, server, admin, connections to kubelets, and the front-proxy CA with the client
+certificate for aggregated API servers. Created on first start, renewed before they expire.
 
-``cryptography`` is imported only to create certificates. Their contents are therefore also recorded beside them
-(``<name>.json``), so that a start can check them without it.
+``cryptography`` is imported only to create certificates. Their contents are also recorded in ``<name>.json``, so that a start
+can check them without it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _log = logging.getLogger(__name__)
 
 _CA_LIFE: Final = timedelta(days=3650)
 _LEAF_LIFE: Final = timedelta(days=365)
-#: Renewed when less than this remains.
+#: Remaining lifetime at which a certificate is renewed.
 _RENEW_BEFORE: Final = timedelta(days=30)
 
 ADMIN: Final = "kubernetes-admin"
 ADMIN_STEM: Final = "admin"
 #: CA of the aggregator's client certificate only.
 _FRONT_PROXY_STEM: Final = "front-proxy-ca"
-#: The server as a client of aggregated API servers: default of ``--requestheader-allowed-names``, and its file.
+#: Client name for aggregated API servers, default of ``--requestheader-allowed-names``, and its file name.
 FRONT_PROXY_CLIENT: Final = "front-proxy-client"
 _FRONT_PROXY_CLIENT_STEM: Final = "front-proxy-client"
 _MASTERS: Final = "system:masters"
@@ -99,7 +99,7 @@ def server_names(service_cluster_ip_range: str, *more: str) -> list[str]:
 
 
 class PKIError(ValueError):
-    """The CA of an earlier start is unusable; the text names the file and the remedy."""
+    """The CA of an earlier start is unusable; the message names the file and the remedy."""
 
 
 def ensure_pki(directory: Path, names: list[str], *, now: datetime) -> PKI:

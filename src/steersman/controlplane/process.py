@@ -28,14 +28,14 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 class StartError(RuntimeError):
-    """The start failed for a reason that the text explains to the user."""
+    """The start failed; the message is for the user."""
 
 
 class Stoppable(Protocol):
     """Interface of a process's server."""
 
     async def stop(self, *, grace_seconds: float | None = None) -> None:
-        """Drain, then close. Called again with 0 on a second reason to stop."""
+        """Drain, then close. Called again with 0 after a second reason to stop."""
 
 
 class StopReasons:
@@ -51,13 +51,13 @@ class StopReasons:
         (self._second if self._first.is_set() else self._first).set()
 
     def listen(self) -> None:
-        """Take signals as reasons."""
+        """Add signals as reasons."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.give, signal.Signals(number).name)
 
     def follow_pipe(self, fd: int) -> None:
-        """Take the end of a pipe as a reason: its other end closes with the process that holds it, however that dies."""
+        """Add the end of a pipe as a reason: its other end closes when the process that holds it exits."""
         loop = asyncio.get_running_loop()
 
         def readable() -> None:
@@ -90,7 +90,7 @@ def die_with_parent() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM) != 0:
         raise OptionError(f"--die-with-parent: {os.strerror(ctypes.get_errno())}")
-    if os.getppid() != parent:  # it died before we asked
+    if os.getppid() != parent:  # the parent exited before the request
         os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -101,7 +101,7 @@ class Resources:
             options, self.registry, authorizer, dice, webhooks=webhooks, policy_metrics=self.policy_metrics
         )
         self.admission = AdmissionChain(plugins)
-        #: Connections to kubelets, pods and services; enabled with a certificate.
+        #: Connections to kubelets, pods and services; enabled by a certificate.
         self.connections = Connections(clock, address_types=options.kubelet_preferred_address_types)
         #: Probes of the other components; upstream's ports by default.
         self.components = Components(store)
@@ -130,7 +130,7 @@ class Resources:
         return None if entry is None else entry.tree()["metadata"].get("labels") or {}
 
     async def close(self) -> None:
-        """Close the remaining watches and the tasks that fill caches."""
+        """Close the remaining watches and the tasks of caches."""
         self.registry.close()
         self.webhook_clients.close()
         await self._tasks.close()

@@ -27,12 +27,12 @@ class RunningPlane(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     url: str
     kubeconfig: str
-    #: Of ``--name``; empty for the unnamed one.
+    #: ``--name``; empty for an unnamed one.
     name: str = ""
-    #: Where its objects are; empty when it keeps them in memory.
+    #: Data directory; empty if objects are in memory.
     data_dir: str = ""
     version: str = ""
-    #: When it was started, RFC 3339.
+    #: Start time, RFC 3339.
     started: str = ""
     #: True if it has controllers, a scheduler and nodes.
     is_whole: bool = False
@@ -52,7 +52,7 @@ class Announcement:
 
     @classmethod
     def make(cls, plane: RunningPlane, *, directory: Path) -> Self:
-        """Raise OSError. The file has its name only when it is whole and locked."""
+        """Raise OSError. The file is renamed once it is complete and locked."""
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = directory / f"{plane.pid}{_SUFFIX}"
         new = path.with_suffix(".new")

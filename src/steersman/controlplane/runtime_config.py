@@ -25,7 +25,7 @@ _STAGES: Final = ("api/all", "api/ga", "api/beta", "api/alpha")
 
 #: Served only if ``--runtime-config`` enables them.
 OFF_BY_DEFAULT: Final = frozenset({"storagemigration.k8s.io/v1beta1"})
-#: Tables that are kept; the servers of a process hardly ever differ in their options.
+#: Maximum number of cached tables, one for each distinct set of options.
 _TABLES_MAX: Final = 4
 _UNSTABLE: Final = ("alpha", "beta")
 #: Group versions whose only resources belong to a feature gate.
@@ -70,7 +70,7 @@ def _stage_of(version: str) -> str | None:
 
 
 def check_runtime_config(config: Mapping[str, bool]) -> list[str]:
-    """Return warnings to log. Raise ``OptionError`` for unknown groups and versions, and for what cannot be switched off."""
+    """Return warnings to log. Raise ``OptionError`` for unknown groups and versions, and for GA versions."""
     if config == {"api/all": False}:
         raise OptionError(f"{_FLAG}: invalid key with only api/all=false")
     versions = {group.name: {version.name for version in group.versions} for group in table().groups if group.name}

@@ -42,7 +42,7 @@ class AuthenticationInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_config(existing: Tree | None, info: AuthenticationInfo) -> Tree | None:
-    """Return the ConfigMap to write; None if up to date. Settings of other servers are kept, as their CAs may differ."""
+    """Return the ConfigMap to write; None if up to date. Settings of other servers are preserved, because their CAs may differ."""
     data = (existing or {}).get("data") or {}
     desired = dict(data)
     _put(desired, "client-ca-file", _bundle(data.get("client-ca-file") or "", info.client_ca))
@@ -75,7 +75,7 @@ async def publish(client: Client, info: AuthenticationInfo) -> None:
             return
         try:
             await (client.create(desired) if existing is None else client.update(desired))
-        except (AlreadyExists, Conflict):  # another server wrote it just now
+        except (AlreadyExists, Conflict):  # another server has written it
             pass
         else:
             return

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo
     from steersman.runtime.context import ControllerContext
 
-#: In case a watch missed something.
+#: Resync period, in case of missed events.
 INTERVAL_SECONDS: Final = 60.0
 
 _KEY: Final = f"{NAMESPACE}/{NAME}"

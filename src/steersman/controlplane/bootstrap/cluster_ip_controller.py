@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from steersman.runtime.context import ControllerContext
 
 
-#: How long the caches may differ from each other before a fault is believed.
+#: Time for which an inconsistency of the caches must persist.
 _SETTLE_SECONDS: Final = 0.3
 
 
@@ -44,7 +44,7 @@ class ClusterIPRepair(Controller):
         self._services = self.watch(SERVICES, keys=lambda obj: (SERVICE + key_of(obj),))
         self._addresses = self.watch(ADDRESSES, keys=lambda obj: (ADDRESS + key_of(obj),))
         self._cidrs = self.informer(CIDRS)
-        #: Keys with a fault in the caches at the last check. The caches are separate watches: one is always ahead.
+        #: Keys with a fault in the caches at the last check. The caches are separate watches and may lag behind each other.
         self._suspects: set[str] = set()
         self._addresses.add_index("parent", lambda obj: ("/".join(parent_key(obj)),))
         self._services.add_index("address", cluster_ips)
@@ -59,7 +59,7 @@ class ClusterIPRepair(Controller):
             self.queue.add(ADDRESS + key_of(address), priority=LOW_PRIORITY)
 
     async def reconcile(self, key: str) -> Result | None:
-        """Check an object in the caches; a fault must persist for a moment before it is repaired."""
+        """Check an object in the caches; a fault is repaired only if it persists."""
         plan = self._plan(key)
         if not (plan.findings or plan.changes):
             self._suspects.discard(key)
@@ -84,7 +84,7 @@ class ClusterIPRepair(Controller):
         return service_ranges(self._cidrs.lister, self._own)
 
     def _enqueue_addresses_of(self, service: Tree) -> None:
-        """Enqueue the addresses that a deleted or changed Service leaves behind."""
+        """Enqueue the former addresses of a deleted or changed Service."""
         for address in self._addresses.lister.by_index("parent", key_of(service)):
             self.queue.add(ADDRESS + key_of(address))
 

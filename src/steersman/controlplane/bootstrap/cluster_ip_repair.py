@@ -51,7 +51,7 @@ class ClusterIPRepairer:
         self._reporter = reporter
 
     async def whole_pass(self) -> None:
-        """Compare everything, once."""
+        """Run one full pass."""
         addresses = await self._client.list_all(ADDRESSES)
         services = await self._client.list_all(SERVICES)
         ranges = await self._ranges()
@@ -118,6 +118,6 @@ def _key_of(obj: Tree) -> str:
 
 
 async def _unless_raced(write: Awaitable[Tree]) -> None:
-    """Await a write; a lost race is not an error, as the winner repaired or changed the object."""
+    """Await a write; a conflict is not an error, because the other writer repaired or changed the object."""
     with suppress(AlreadyExists, Conflict, NotFound):
         await write

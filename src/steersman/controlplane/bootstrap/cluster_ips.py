@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 
-#: Seconds for which an address without a Service is kept after its creation: its Service may not be stored yet.
+#: Grace period of an address without a Service after its creation: its Service may not be stored yet.
 GRACE: Final = timedelta(seconds=60)
 
 _ALLOCATION: Final = "ClusterIPAllocation"
@@ -98,7 +98,7 @@ def plan_service_addresses(service: Tree, objects: AllocatorObjects) -> AddressP
         if finding is not None:
             findings.append(finding)
         if finding is not None and finding.fault is not Fault.REPAIR:
-            continue  # only people can decide
+            continue  # requires a decision of the administrator
         if ip is not None and (finding is not None or not _has_labels(address, ip)):
             if address is not None:
                 remove.append(address)

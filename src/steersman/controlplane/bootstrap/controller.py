@@ -1,11 +1,12 @@
 """Bootstrap controller: turns an API server into a cluster, as a client of that server.
 
-Before the server is ready, post-start hooks create the Service ``kubernetes``, repair cluster IPs and node ports, publish how
-clients are authenticated, and create the identity Lease. ``start_loops`` then publishes the server's endpoint and starts
-``BootstrapLoops``, which repair all of it as long as the server runs. ``stop`` ends the loops and withdraws the endpoint while the
+Before the server is ready, post-start hooks create the Service ``kubernetes``, repair cluster IPs and node ports, publish the
+authentication settings, and create the identity Lease. ``start_loops`` then publishes the server's endpoint and starts
+``BootstrapLoops``, which maintain these objects while the server runs. ``stop`` ends the loops and withdraws the endpoint while
+the
 server still serves requests.
 
-Modules that only the loops need are imported in a thread after the start, so that they do not delay it.
+Modules of the loops are imported in a thread after the start, so that they do not delay it.
 
 Upstream: ``pkg/controlplane/controller/kubernetesservice/controller.go`` and the post-start hooks of ``pkg/controlplane/instance.go``.
 """
@@ -97,7 +98,7 @@ class BootstrapController:
         self.loop_options: Final = loop_options or LoopOptions()
         #: Address and port to publish in the Endpoints ``kubernetes``; None to publish none.
         self.public_endpoint: PublicEndpoint | None = None
-        #: Contents of the ConfigMap ``extension-apiserver-authentication``; None to leave it alone.
+        #: Contents of the ConfigMap ``extension-apiserver-authentication``; None to leave it unchanged.
         self.authentication: AuthenticationInfo | None = None
         self.client: Final = Client(
             LoopbackTransport(loopback), clock=clock, user_agent=f"kube-apiserver/{KUBERNETES_VERSION}"
@@ -163,7 +164,7 @@ class BootstrapController:
     def add_hooks(self, hooks: PostStartHooks) -> None:
         """Add the post-start hooks, under upstream's names. ``DefaultObjects`` has added its own before."""
         hooks.add(_SERVICE_HOOK, self._or_later(self._prepare_service), after=[NAMESPACES_HOOK, SERVICE_CIDR_HOOK])
-        # The address of the Service is there by then, so that a first start finds nothing to repair.
+        # The address of the Service exists then, so that a first start needs no repair.
         hooks.add("start-service-ip-repair-controllers", self._repair_first, after=[_SERVICE_HOOK])
         hooks.add(
             "start-cluster-authentication-info-controller",
@@ -185,7 +186,7 @@ class BootstrapController:
         )
 
     def _or_later(self, work: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
-        """Return ``work`` as a hook that logs a failure and does not stop the start, for work that a loop repeats."""
+        """Return ``work`` as a hook whose failures are logged, for work that a loop repeats."""
 
         async def hook() -> None:
             try:
@@ -202,7 +203,7 @@ class BootstrapController:
         await correct_service(self.client, self.desired_service, ranges=self.service_ranges, at_start=True)
 
     async def _remove_endpoint(self) -> bool:
-        """Remove the own address from the Endpoints; True if it was there. A failure is logged."""
+        """Remove the own address from the Endpoints; return True if it was present. A failure is logged."""
         try:
             return await self.reconciler.remove()
         except _ERRORS as error:
@@ -238,7 +239,7 @@ class BootstrapController:
             await self.clock.sleep(_RETRY_SECONDS)
 
     async def move_endpoint(self, endpoint: PublicEndpoint | None) -> None:
-        """Publish another endpoint, e.g. of a forked process, in place of the present one. Raises ``ClientError``, ``StoreError``."""
+        """Publish another endpoint, e.g. of a forked process, in place of the current one. Raises ``ClientError``, ``StoreError``."""
         self.public_endpoint = endpoint
         await correct_service(self.client, self.desired_service, ranges=self.service_ranges, at_start=True)
         await self.reconciler.reconcile(correct_ports=True)
@@ -257,7 +258,7 @@ class BootstrapController:
     # -- while the server is ready ------------------------------------------------------------------------------------
 
     async def start_loops(self) -> None:
-        """Publish the endpoint and start the loops, which run as a task from then on. Idempotent."""
+        """Publish the endpoint and start the task of the loops. Idempotent."""
         if self._is_started:
             return
         self._is_started = True
@@ -288,7 +289,7 @@ class BootstrapController:
     async def stop(self) -> None:
         """Stop the loops and withdraw the endpoint. Idempotent.
 
-        It gives up after ``STOP_SECONDS``, so that a store out of reach does not block the shutdown.
+        Gives up after ``STOP_SECONDS``, so that an unreachable store does not block the shutdown.
         """
         if self._is_stopped:
             return

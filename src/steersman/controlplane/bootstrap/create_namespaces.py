@@ -18,9 +18,8 @@ NAMESPACES: Final = tree("v1", "Namespace")
 
 
 async def create_namespaces(client: Client, names: Iterable[str]) -> None:
-    """Create the namespaces that are missing.
-
-    Raises ``ClientError`` when namespaces cannot be listed, and ``BootstrapError`` when some are refused, after all were tried.
+    """Create missing namespaces. Raises ``ClientError`` if namespaces cannot be listed, and, after all attempts,
+    ``BootstrapError`` if some are refused.
     """
     existing = [namespace["metadata"]["name"] for namespace in await client.list(NAMESPACES)]
     failures = []

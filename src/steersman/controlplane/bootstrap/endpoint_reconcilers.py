@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ENDPOINTS: Final = tree("v1", "Endpoints")
 SLICES: Final = tree("discovery.k8s.io/v1", "EndpointSlice")
 
-#: Attempts of a write: every server writes these objects, and the loser of a race reads again.
+#: Attempts of a write: every server writes these objects, and reads again after a conflict.
 _RACES_MAX: Final = 5
 
 
@@ -34,10 +34,10 @@ class EndpointReconciler(Protocol):
     """Interface. All methods raise ``ApiError``, ``ClientError`` and ``StoreError``."""
 
     async def reconcile(self, *, correct_ports: bool) -> None:
-        """Publish the own address, and remove those of servers known to be down."""
+        """Publish the own address, and remove those of stopped servers."""
 
     async def remove(self) -> bool:
-        """Take the own address away; whether it was there."""
+        """Remove the own address; return True if it was present."""
 
 
 class EndpointsWriter:
@@ -133,7 +133,7 @@ class MasterCountReconciler:
 
 
 class NoneReconciler:
-    """Reconciler that publishes nothing; another component does."""
+    """Reconciler that publishes nothing, for clusters where another component does."""
 
     async def reconcile(self, *, correct_ports: bool) -> None:
         """Do nothing."""

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class BootstrapError(RuntimeError):
-    """The server cannot become ready; the text is for the user."""
+    """The server cannot become ready; the message is for the user."""

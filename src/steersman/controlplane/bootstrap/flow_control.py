@@ -177,7 +177,7 @@ def _boolean(text: str | None) -> bool | None:
 
 
 async def _delete_unwanted(client: Loopback, plural: str, trees: list[Tree]) -> None:
-    """Delete objects that are annotated as defaults but are none. Upstream: ``RemoveUnwantedObjects``."""
+    """Delete objects that are annotated as defaults but are no longer defaults. Upstream: ``RemoveUnwantedObjects``."""
     names = {tree["metadata"]["name"] for tree in trees}
     answer = await client.request("GET", f"{_API}/{plural}?resourceVersion=0")
     for existing in (answer.json().get("items") or ()) if answer.code == 200 else ():

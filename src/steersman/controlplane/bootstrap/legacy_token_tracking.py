@@ -1,6 +1,5 @@
-"""ConfigMap ``kube-apiserver-legacy-service-account-token-tracking``: since when the use of legacy tokens is recorded.
-
-Cleaners of legacy tokens wait for it. Upstream: ``pkg/controlplane/controller/legacytokentracking/controller.go``.
+"""ConfigMap ``kube-apiserver-legacy-service-account-token-tracking``: start of the tracking of legacy tokens, on which their
+cleaner depends. Upstream: ``pkg/controlplane/controller/legacytokentracking/controller.go``.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steersman.storage.store import Batch, Store, Subscription
 
 PREFIX: Final = "/registry/masterleases/"
-#: How long an address outlives its server (``DefaultEndpointReconcilerTTL``).
+#: TTL of an address (``DefaultEndpointReconcilerTTL``).
 TTL_SECONDS: Final = 15
 
 _log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class MasterLeases:
         self._store = store
         self._media_type = media_type
         self._ttl_seconds = ttl_seconds
-        #: Ours; 0 before we hold one.
+        #: ID of the own lease; 0 if none is held.
         self._lease_id = 0
 
     async def addresses(self) -> list[str]:
@@ -48,7 +48,7 @@ class MasterLeases:
             try:
                 await self._store.keep_alive(self._lease_id)
             except LeaseNotFound:
-                self._lease_id = 0  # this process was stopped for longer than that
+                self._lease_id = 0  # this process was suspended for longer than the TTL
         kv = await self._store.get(PREFIX + address)
         if kv is not None and self._lease_id:
             return
@@ -57,7 +57,7 @@ class MasterLeases:
         await self._store.txn([Put(PREFIX + address, _value(address, self._media_type), lease_id=self._lease_id)])
 
     async def release(self, address: str) -> bool:
-        """Delete the lease of ``address``; return whether it existed."""
+        """Delete the lease of ``address``; return True if it existed."""
         was_there = await self._store.get(PREFIX + address) is not None
         if was_there:
             await self._store.txn([Delete(PREFIX + address)])

@@ -25,7 +25,7 @@ _KEY: Final = "all"
 
 
 class NamespaceController(Controller):
-    """Creates system namespaces that are missing. One key stands for all of them."""
+    """Controller that creates missing system namespaces, with one key for all of them."""
 
     name: ClassVar[str] = "system-namespaces"
 

@@ -36,7 +36,7 @@ class NodePortRepairer:
             if plan is not None:
                 break
         else:
-            return  # there is much contention; the next pass may succeed
+            return  # high contention; the next pass may succeed
         self._suspects = plan.suspects
         self._reporter.report(plan.findings)
 

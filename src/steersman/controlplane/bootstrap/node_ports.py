@@ -26,7 +26,7 @@ class PortPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     #: Ports to mark as taken.
     take: frozenset[int] = frozenset()
-    #: Ports to give back.
+    #: Ports to release.
     release: frozenset[int] = frozenset()
     findings: tuple[Finding, ...] = ()
     #: Possibly leaked ports, with the number of passes until release.
@@ -34,7 +34,7 @@ class PortPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def changes(self) -> bool:
-        """Report whether there is anything to write."""
+        """Report whether any write is needed."""
         return bool(self.take or self.release)
 
 

@@ -65,7 +65,7 @@ class PostStartHooks:
     def add(self, name: str, work: Callable[[], Awaitable[None]] | None = None, *, after: Iterable[str] = ()) -> None:
         """Add a hook that runs once the hooks named by ``after`` are done.
 
-        Without ``work`` the hooks of ``after`` already do its work. They must have been added before, so that
+        Without ``work`` its work is part of the hooks in ``after``. They must have been added before, so that
         dependencies have no cycle. Raises ``KeyError`` for an unknown hook.
         """
         self._hooks[name] = _Hook(work, [self._hooks[other] for other in after])
@@ -81,7 +81,7 @@ class PostStartHooks:
 
 
 async def create_system_namespaces(client: Loopback, names: Iterable[str]) -> None:
-    """Create the system namespaces that are missing. Raises ``BootstrapError`` when namespaces cannot be listed.
+    """Create missing system namespaces. Raises ``BootstrapError`` when namespaces cannot be listed.
 
     A namespace that is refused is logged, and does not stop the start: the namespace controller creates it later.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Of networks for documentation (RFC 5737, RFC 3849): nothing is ever sent there.
+#: Addresses of documentation networks (RFC 5737, RFC 3849); no packet is sent to them.
 _ELSEWHERE: Final = {4: ("192.0.2.1", socket.AF_INET), 6: ("2001:db8::1", socket.AF_INET6)}
 
 
@@ -46,7 +46,7 @@ def host_address(version: int) -> str:
 
 
 def is_on_an_interface(address: str) -> bool:
-    """Report whether the machine has the address, so that it can be listened on."""
+    """Report whether the machine has the address, i.e. can listen on it."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -72,7 +72,7 @@ def public_address(
     try:
         address = ip_address(configured)
     except ValueError:
-        address = None  # a name: others may not know it
+        address = None  # a name, which may not be resolvable elsewhere
     if address is None or address.is_unspecified or address.is_loopback:
         host = find_host(version)
         published = "" if not host or ip_address(host).is_loopback else host

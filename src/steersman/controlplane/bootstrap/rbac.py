@@ -53,7 +53,7 @@ async def bootstrap_roles(client: Loopback, *, with_migrations: bool = False) ->
 
 @cache
 def _default_policy(*, with_migrations: bool) -> list[Tree]:
-    """Return the default objects, which must not be changed; kept, as they are compared again every minute."""
+    """Return the default objects, which must not be changed; cached, because they are compared every minute."""
     text = _TABLE.read_text(encoding="utf-8")
     return read_policy(text + _MIGRATIONS if with_migrations else text)
 

@@ -60,7 +60,7 @@ class ServiceCIDRController(Controller):
             cidrs = await self.client.list(CIDRS)
             addresses = await self.client.list_all(ADDRESSES)
             plan = plan_service_cidr(cidr, cidrs, addresses, now=self.clock.now())
-        with suppress(NotFound):  # the last write removed the finalizer; the cache is behind
+        with suppress(NotFound):  # the last write removed the finalizer; the cache is stale
             await self._apply(cidr, plan)
         return None if plan.again_seconds is None else Result(requeue_after_seconds=plan.again_seconds)
 

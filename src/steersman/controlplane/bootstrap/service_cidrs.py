@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 
-#: The range that servers are started with; they keep it themselves.
+#: ServiceCIDR of the servers' options, which they maintain.
 DEFAULT_NAME: Final = "kubernetes"
 FINALIZER: Final = "networking.k8s.io/service-cidr-finalizer"
 #: Field manager of the conditions.
 MANAGER: Final = "service-cidr-controller"
-#: After a deletion was seen, an allocation that had begun before it may still be written; the next look sees it.
+#: Delay of a further check after a deletion: an earlier allocation may still be written.
 GRACE: Final = timedelta(seconds=1)
 
 _READY: Final = "Kubernetes Service CIDR is ready"
@@ -47,7 +47,7 @@ def plan_service_cidr(cidr: Tree, cidrs: Sequence[Tree], addresses: Iterable[Tre
     metadata = cidr["metadata"]
     has_finalizer = FINALIZER in (metadata.get("finalizers") or ())
     if not metadata.get("deletionTimestamp"):
-        # the default one has no finalizer: a deleted one is recreated immediately
+        # the default ServiceCIDR has no finalizer: it is recreated immediately
         return CIDRPlan(
             add_finalizer=not has_finalizer and metadata["name"] != DEFAULT_NAME,
             condition=None if metadata["name"] == DEFAULT_NAME else _condition(cidr, now, "True", "", _READY),
@@ -61,7 +61,7 @@ def plan_service_cidr(cidr: Tree, cidrs: Sequence[Tree], addresses: Iterable[Tre
 
 
 def is_needed(cidr: Tree, cidrs: Iterable[Tree], addresses: Iterable[Tree]) -> bool:
-    """Report whether an address in use would be in no range without this one."""
+    """Report whether an address in use is only in the range of this ServiceCIDR."""
     own = _networks(cidr)
     others = [
         network

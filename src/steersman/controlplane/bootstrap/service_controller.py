@@ -98,7 +98,7 @@ async def keep_lease(
 async def follow_leases(leases: MasterLeases, controller: KubernetesServiceController, *, clock: Clock) -> None:
     """Enqueue the endpoints when a server's lease appears or expires, until cancelled."""
     while True:
-        lost: asyncio.Queue[StoreError] = asyncio.Queue()  # at most one comes
+        lost: asyncio.Queue[StoreError] = asyncio.Queue()  # at most one event
         try:
             subscription = await leases.watch(controller.enqueue_service, lost=lost.put_nowait)
             try:

@@ -32,7 +32,7 @@ async def correct_service(
     if correction is None:
         return False
     if service is not None:
-        # A start with other options is no reason to warn.
+        # A start with other options needs no warning.
         _log.log(
             logging.INFO if at_start else logging.WARNING, "the Service kubernetes is corrected: %s", correction.reason
         )
@@ -44,7 +44,7 @@ async def correct_service(
     try:
         await client.create(correction.tree)
     except ApiError:
-        # Another server was faster: it has the name, or already the address.
+        # Another server has created the Service, or a Service with the address.
         if await _get_service(client) is None:
             raise
     return True

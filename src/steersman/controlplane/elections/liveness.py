@@ -23,7 +23,7 @@ PING_RETRY: Final = timedelta(seconds=30)
 
 
 class Roll(msgspec.Struct, frozen=True):
-    """Valid candidates by liveness; each is in candidate list."""
+    """Valid candidates by liveness; each is in exactly one list."""
 
     #: Renewed within ``ACK_TIMEOUT``.
     fresh: tuple[Candidate, ...]

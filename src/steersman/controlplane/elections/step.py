@@ -78,7 +78,7 @@ Write = Create | Assign | Prefer | Publish
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of candidate step."""
+    """Result of one step."""
 
     reason: Reason
     #: Message of the event.
@@ -87,7 +87,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     write: Write | None = None
     #: Candidates to ping, concurrently.
     ask: tuple[str, ...] = ()
-    #: Time of the next step without any change; None: only changes matter.
+    #: Time of the next step without changes; None if only changes cause a step.
     next_check: datetime | None = None
 
 
@@ -165,7 +165,7 @@ def _await_hand_over(lease: Lease, roll: Roll, now: datetime, next_change: datet
 
 
 def _clear_preferred(lease: Lease, detail: str) -> Decision | None:
-    """Clear a preferred holder; None if there is none."""
+    """Clear a preferred holder; None if absent."""
     if not lease.preferred:
         return None
     message = f"{lease.preferred} is not preferred any more: {detail}"

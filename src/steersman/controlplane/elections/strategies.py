@@ -38,7 +38,7 @@ Outcome = Winner | ThirdPartyStrategy | StrategyConflict
 
 
 def choose(candidates: Sequence[Candidate], *, holder: str) -> Outcome:
-    """Return the result of an election among ``candidates`` (at least candidate). Upstream: ``pickBestStrategy``.
+    """Return the result of an election among ``candidates`` (at least one). Upstream: ``pickBestStrategy``.
 
     The newest binary version determines the strategy, as it knows the strategies of older versions. ``holder`` is the
     current holder of the Lease: it wins ties.
