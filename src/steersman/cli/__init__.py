@@ -1,1 +1,1 @@
-"""Commands. ``main`` picks one; a command's module is loaded only when it is called, as start time counts."""
+"""Commands. ``main`` selects one; its module is imported on demand, to reduce start time."""

@@ -41,13 +41,13 @@ def run(
 ) -> int:
     """Run until a signal; return the exit code.
 
-    ``begun_seconds``: when the command began, by ``time.perf_counter``; ``process``: that of the components, if it was
-    spawned already. With ``announces`` ``steersman status`` finds a control plane that no other program manages.
+    ``begun_seconds``: start of the command by ``time.perf_counter``; ``process``: process of the components, if already
+    spawned. ``announces``: list the control plane in ``steersman status``.
     """
     begun_seconds = time.perf_counter() if begun_seconds is None else begun_seconds
     options, parsed = parse(command, arguments)
     try:
-        check_options(options)  # its warnings are logged at the start, which checks again
+        check_options(options)  # its warnings are logged by the start, which repeats the check
         components = component_options(parsed) if command == "up" else None
     except OptionError as error:
         parser(command).error(str(error))

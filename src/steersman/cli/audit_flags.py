@@ -12,7 +12,7 @@ from steersman.cli.flag_table import Flag
 
 
 def _batch_flags(sink: str, done: str) -> tuple[Flag, ...]:
-    """Return the flags about batches and sizes, which the audit log and the audit webhook share."""
+    """Return the flags about batches and sizes, common to the audit log and the audit webhook."""
     name = f"audit-{sink}"
     return (
         Flag(f"{name}-batch-buffer-size", values.count, f"Maximum number of events that wait to be {done}"),

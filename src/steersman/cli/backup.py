@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Return the exit code."""
+    """Back up the store; return the exit code."""
     parser = FlagParser("backup", PAGES["backup"])
     add_data_dir(parser)
     parser.add_argument("file", type=Path, metavar="FILE", help="File to write the copy to; must not exist")

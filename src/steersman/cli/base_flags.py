@@ -94,7 +94,7 @@ LEADER_ELECTION_FLAGS: Final = (
     Flag("leader-elect-resource-namespace", str, "Namespace of the Lease"),
     Flag("leader-elect-retry-period", values.duration, "Time between attempts to acquire or renew the lease"),
 )
-#: Flags of this project, beside those of Kubernetes components.
+#: Flags of this project in addition to those of Kubernetes components.
 OWN_FLAGS: Final = (
     Flag(
         "leader-elect-restart", values.boolean, "Contend again after the lease is lost, in place of exiting with code 1"
@@ -107,7 +107,7 @@ OWN_FLAGS: Final = (
     Flag("address", values.ip, "IP address for /healthz and /metrics, in plain HTTP"),
     Flag("port", values.port, "Port for /healthz and /metrics, in plain HTTP without authentication; 0 for none"),
 )
-#: Values that are no options: they are checked, and what they change has an option of its own.
+#: Values that are no options: they are validated, and set other options.
 HANDLED: Final = frozenset({"feature_gates"})
 
 
@@ -119,7 +119,7 @@ def options_of_gates(options: Mapping[str, Any], gates: Mapping[str, bool]) -> d
 
 
 def add_log_flags(parser: FlagParser) -> None:
-    """Add the flags that ``logs.set_up`` takes."""
+    """Add the flags for ``logs.set_up``."""
     group = group_of(parser, "logs")
     group.add_argument("--logging-format", choices=logs.FORMATS, default="text", metavar="FORMAT",
                        help='Format of the log: text or json (default "text")')  # fmt: skip

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Values below these prefixes are objects.
 _OBJECTS: Final = "/registry/"
-#: Values below these have no name, or none that is their key's.
+#: Values below these have no name, or another name than their key.
 _UNNAMED: Final = ("/registry/masterleases/", "/registry/peerserverleases/", "/registry/ranges/")
 #: Encrypted values are opaque here; ``check-storage`` decrypts them.
 _ENCRYPTED: Final = b"k8s:enc:"
@@ -41,7 +41,7 @@ _decode: Final = msgspec.json.Decoder(_Object).decode
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Return the exit code: 0 when the data is sound, 1 when it is not."""
+    """Check the data; return the exit code: 0 if it is valid, otherwise 1."""
     parser = FlagParser("check", PAGES["check"])
     add_data_dir(parser)
     path = store_path(parser.parse_args(arguments))
@@ -69,7 +69,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def decode_problem(key: str, value: bytes) -> str:
-    """Return why a stored object does not decode; "" when it does."""
+    """Return why a stored object cannot be decoded; "" if it can."""
     if not key.startswith(_OBJECTS):
         return ""
     if value.startswith(_ENCRYPTED) or key.startswith(_UNNAMED):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Return the exit code: 0 when kube-apiserver would read everything, 1 when it would not."""
+    """Check all objects; return the exit code: 0 if kube-apiserver can read them, otherwise 1."""
     parser = FlagParser("check-storage", PAGES["check-storage"])
     add_data_dir(parser)
     parser.add_argument(
@@ -99,7 +99,7 @@ async def _check_etcd(args: argparse.Namespace) -> int:
 
 
 def _report(checker: StorageChecker, problems: list[str], *, is_decrypted: bool) -> int:
-    """Write what was found; return the exit code."""
+    """Write the findings; return the exit code."""
     problems += [f"{key}: {problem}" for key, problem in checker.remaining_problems()]
     for problem in problems:
         sys.stdout.write(f"  {problem}\n")
@@ -113,7 +113,7 @@ def _report(checker: StorageChecker, problems: list[str], *, is_decrypted: bool)
 
 
 class _Decryption:
-    """Decryption of values outside a store, with the plugins that the configuration names."""
+    """Decryption of values outside of a store, with the plugins of the configuration."""
 
     def __init__(self, runner: asyncio.Runner, configuration: Path) -> None:
         """Raise ``OptionError``."""
@@ -132,5 +132,5 @@ class _Decryption:
             return value
 
     def close(self) -> None:
-        """End the connections to plugins."""
+        """Close the connections to plugins."""
         self._runner.run(self._encryption.close())

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def check_kubeconfig(path: Path | None) -> None:
-    """Reject a ``--kubeconfig`` that cannot be read."""
+    """Reject an unreadable ``--kubeconfig``."""
     if path is not None:
         check_readable("--kubeconfig", path)
 
 
 def check_leader_election(options: ManagerOptions | SchedulerOptions) -> None:
-    """Reject periods that do not fit each other, unless leader election is off."""
+    """Reject inconsistent periods, unless leader election is off."""
     check_kubeconfig(options.kubeconfig)
     if options.leader_elect_resource_lock != "leases":
         raise OptionError(
@@ -49,7 +49,7 @@ def check_leader_election(options: ManagerOptions | SchedulerOptions) -> None:
 
 
 def check_controllers(options: ManagerOptions) -> None:
-    """Reject options of controllers that a controller would reject later, or with which it would not work."""
+    """Reject options that a controller would reject later, or that would disable it."""
     check_leader_election(options)
     _check_files(options)
     _check_contents(options)
@@ -73,7 +73,7 @@ def check_controllers(options: ManagerOptions) -> None:
 
 
 def check_serving(options: ServingOptions) -> None:
-    """Reject files that cannot be read or used, and paths with a ``*`` that is not their last character."""
+    """Reject unreadable or invalid files, and paths with a ``*`` that is not their last character."""
     from steersman.runtime.delegated_access import PathMatcher  # noqa: PLC0415 — ``up`` does without
 
     if bool(options.tls_cert_file) != bool(options.tls_private_key_file):
@@ -108,7 +108,7 @@ def check_serving(options: ServingOptions) -> None:
 
 
 def check_nodes(options: NodesOptions) -> None:
-    """Reject templates, stages and files that cannot be used."""
+    """Reject invalid templates, stages and files."""
     check_kubeconfig(options.kubeconfig)
     files = {
         "--kubelet-certificate-file": options.kubelet_certificate_file,

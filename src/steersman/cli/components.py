@@ -124,7 +124,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
 
 
 def parser(command: str) -> FlagParser:
-    """Return the parser, with a flag for each option; of options with the same name in several structs, the last counts."""
+    """Return the parser, with a flag for each option; of options with the same name in several structs, the last takes precedence."""
     flag_parser = FlagParser(command, PAGES[command], conflict_handler="resolve")
     if command == "scheduler":
         add_table(flag_parser, SCHEDULER_FLAGS, SchedulerOptions, SchedulerServing)

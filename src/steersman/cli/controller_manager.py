@@ -47,9 +47,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parse(arguments: Sequence[str]) -> tuple[ManagerOptions, argparse.Namespace]:
-    """Return the options, and all values with the ``warnings`` to log and how to serve (``serving``).
-
-    Exit with a message for flags that cannot be used.
+    """Return the options, and all values with the ``warnings`` to log and the ``serving`` options. Exit with a message for
+    invalid flags.
     """
     flag_parser = parser()
     parsed = flag_parser.parse_args(arguments)

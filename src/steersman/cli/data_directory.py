@@ -27,6 +27,6 @@ def add_data_dir(parser: argparse.ArgumentParser) -> None:
 
 
 def store_path(parsed: argparse.Namespace) -> Path:
-    """Return the path of the store that the flags of ``add_data_dir`` choose."""
+    """Return the path of the store selected by the flags of ``add_data_dir``."""
     directory: Path = parsed.data_dir or default_data_dir(parsed.name or "")
     return directory / STORE_FILE

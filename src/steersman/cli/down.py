@@ -1,4 +1,4 @@
-"""``steersman down``: end a control plane in order, and wait until it has ended."""
+"""``steersman down``: stop a control plane gracefully, and wait for its end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TIMEOUT_SECONDS: Final = 30.0
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Return the exit code: 1 when there is nothing to end, it is not clear what, or it does not end in time."""
+    """Stop a control plane; return the exit code: 1 if none runs, the choice is ambiguous, or it does not end in time."""
     parser = FlagParser("down", PAGES["down"])
     parser.add_argument(
         "name", nargs="?", metavar="NAME", type=plane_name, help="Name that the control plane was started with"
@@ -75,7 +75,7 @@ def _end(plane: RunningPlane, timeout_seconds: float) -> int:
     except ProcessLookupError:
         return 0
     try:
-        # The process id belongs to the owner of the lock, or was reused after its exit just now.
+        # The process ID belongs to the owner of the lock, unless it was reused after its exit.
         if plane not in running_planes(running_directory()):
             return 0
         signal.pidfd_send_signal(process, signal.SIGTERM)

@@ -1,7 +1,7 @@
 """Fork server of the API servers of envtest: ``python -m steersman.cli.envtest_server ASSETS DIRECTORY LISTENER MAIN``.
 
-Started by ``steersman.testing.envtest.etcd``. Until the first request it prepares for it: imports the API server, creates
-certificates, and starts an API server once.
+Started by ``steersman.testing.envtest.etcd``. Before the first request it imports the API server, creates certificates, and
+starts an API server once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DEFAULTS: Final = APIServerOptions()
 
 
 def main(assets: Path, directory: Path, *, listener: socket.socket, main: socket.socket) -> None:
-    """Prepare, and serve until the other end of ``main`` closes."""
+    """Prepare, and serve until ``main`` closes."""
     options = read_options(assets)
     target = partial(run_apiserver, options=options, pki=assets / "pki", directory=directory)
     server = ForkServer({"kube-apiserver": target}, main=main, listener=listener)
@@ -50,7 +50,7 @@ def main(assets: Path, directory: Path, *, listener: socket.socket, main: socket
 
 
 def prepare_pki(directory: Path) -> None:
-    """Create or renew the certificates that API servers copy, while other processes may do the same."""
+    """Create or renew the certificates that API servers copy. Safe with concurrent processes."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (directory / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -103,7 +103,7 @@ def run_apiserver(
 
 
 def server_flags(arguments: Sequence[str], options: EnvtestOptions, data_dir: Path) -> list[str]:
-    """Return our flags for kube-apiserver's: the storage is ours, and certificates in ``--cert-dir`` are used.
+    """Return the server's flags for those of kube-apiserver, with its own storage and the certificates in ``--cert-dir``.
 
     Upstream: ``SecureServingOptions.MaybeDefaultWithSelfSignedCerts``.
     """

@@ -27,7 +27,7 @@ def add_etcd_flags(parser: argparse.ArgumentParser, *, required: bool) -> None:
 
 
 async def open_etcd(args: argparse.Namespace, *, clock: Clock) -> Store:
-    """Connect to the etcd that the flags name, which is not compacted. Raises ``OptionError``, ``StoreError``."""
+    """Connect to the etcd of the flags, without compaction. Raises ``OptionError``, ``StoreError``."""
     options = APIServerOptions(
         etcd_servers=tuple(args.etcd_servers),
         etcd_prefix=args.etcd_prefix,

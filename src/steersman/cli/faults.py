@@ -41,7 +41,7 @@ class _CallError(Exception):
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Return the exit code: 1 when the cluster cannot be reached or refuses the fault."""
+    """Run the action; return the exit code: 1 if the cluster is unreachable or refuses the fault."""
     parser = _parser()
     args = parser.parse_args(arguments)
     action, operand = args.action, args.operand

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-#: Exit code for a command line that cannot be used.
+#: Exit code for an invalid command line.
 EXIT_USAGE: Final = 2
 
 
 class Example(NamedTuple):
-    """An example on a help page. The tests run it."""
+    """Example on a help page, which the tests run."""
 
     text: str
     command: str
@@ -30,7 +30,7 @@ class HelpPage(NamedTuple):
 
     description: str
     examples: tuple[Example, ...] = ()
-    #: Title to names of flags.
+    #: Names of flags by title of their group.
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     epilog: str = ""
 
@@ -57,7 +57,7 @@ class FlagParser(argparse.ArgumentParser):
     def parse_args(  # type: ignore[override]  # the overloads are about other namespaces, which no command has
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
-        """Return the values of the flags. Exit with a message for flags that are unknown and values that are invalid."""
+        """Return the values of the flags. Exit with a message for unknown flags and invalid values."""
         arguments = list(sys.argv[1:] if args is None else args)
         try:
             parsed, unknown = self.parse_known_args(self._with_values(arguments), namespace)
@@ -68,7 +68,7 @@ class FlagParser(argparse.ArgumentParser):
         return parsed
 
     def error(self, message: str) -> NoReturn:
-        """Exit with the reason and the way to help, not with all flags."""
+        """Exit with the reason and a reference to ``--help``."""
         sys.stderr.write(f"{self.prog}: {message}\nrun '{self.prog} --help' for usage\n")
         sys.exit(EXIT_USAGE)
 
@@ -163,7 +163,7 @@ class _Formatter(argparse.HelpFormatter):
 
 
 class Accumulate(argparse.Action):
-    """Add the values of a repeated flag to those given before, as ``pflag``'s slices and maps; the default is replaced."""
+    """Append the values of a repeated flag, as ``pflag``'s slices and maps; the default is replaced."""
 
     def __call__(
         self,
@@ -196,7 +196,7 @@ class _Help(argparse.Action):
 
 
 def _normalized(word: str) -> str:
-    """Return a long flag with hyphens in place of underscores; its value and other words stay as they are."""
+    """Return a long flag with hyphens in place of underscores; its value and other words are unchanged."""
     if not word.startswith("--"):
         return word
     name, equals, value = word.partition("=")

@@ -1,8 +1,8 @@
 """Tables of flags: one row per flag, in the groups of upstream's ``--help``.
 
-A row sets the option of the same name. Rows whose option the command does not have are accepted, so that command lines of
-Kubernetes components can be used, and reported by ``without_effect``. ``refused`` rows end the command: without the
-flag the server would lack encryption, an authenticator or an authorizer that its user relies on.
+A row sets the option of the same name. Rows without an option of the command are accepted, for compatibility with command lines
+of Kubernetes components, and reported by ``without_effect``. ``refused`` rows end the command: ignoring the flag would omit
+encryption, an authenticator or an authorizer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from steersman.cli.flag_parser import FlagParser
 
-#: Readers of lists and maps: a flag that is repeated adds to what was given before, as ``pflag``'s slices and maps.
+#: Readers of lists and maps: a repeated flag appends its values, as ``pflag``'s slices and maps.
 ACCUMULATED: Final = frozenset(
     {
         values.names,
@@ -44,9 +44,9 @@ class Flag(msgspec.Struct, frozen=True):
     type: Callable[[str], Any]
     help: str
     option: str = ""
-    #: For a flag without option: why it has no effect, for the log.
+    #: Why a flag without an option has no effect, for the log.
     unused: str = ""
-    #: Why a command line with the flag is rejected.
+    #: Reason for rejecting a command line with the flag.
     refused: str = ""
     #: Message of ``pflag``'s ``MarkDeprecated``.
     deprecated: str = ""
@@ -57,7 +57,7 @@ class Flag(msgspec.Struct, frozen=True):
         return self.option or self.name.replace("-", "_") + ("_seconds" if self.type is values.duration else "")
 
 
-#: Title of a group to its rows.
+#: Rows by title of their group.
 FlagTable = dict[str, tuple[Flag, ...]]
 
 
@@ -71,7 +71,7 @@ def add_table(parser: FlagParser, table: Mapping[str, Iterable[Flag]], *options:
 
 
 def group_of(parser: FlagParser, title: str) -> argparse._ArgumentGroup:
-    """Return the argument group of that title; a new one if there is none."""
+    """Return the argument group of that title, created if absent."""
     group = next((group for group in parser._action_groups if group.title == title), None)
     return group or parser.add_argument_group(title)
 
@@ -121,7 +121,7 @@ def _default_text(flag: Flag, default: Any) -> str:
 
 
 def explicit_flags(parsed: argparse.Namespace, table: Mapping[str, Iterable[Flag]]) -> list[Flag]:
-    """Return the rows of the flags that were given, in the order of the table."""
+    """Return the rows of the given flags, in the order of the table."""
     return [flag for flags in table.values() for flag in flags if hasattr(parsed, flag.target)]
 
 
@@ -131,9 +131,8 @@ def without_effect(
     *options: type[msgspec.Struct],
     handled: Collection[str] = (),
 ) -> list[str]:
-    """Return one message for each given flag without effect.
-
-    ``handled``: names of values that the command uses though they are not options.
+    """Return one message for each given flag without effect. ``handled``: names of values that the command uses in addition to
+    options.
     """
     supported = {*defaults_of(options), *handled}
     return [
@@ -144,7 +143,7 @@ def without_effect(
 
 
 def deprecations(parsed: argparse.Namespace, table: Mapping[str, Iterable[Flag]]) -> list[str]:
-    """Return ``pflag``'s message for each deprecated flag that was given."""
+    """Return ``pflag``'s message for each given deprecated flag."""
     return [
         f"Flag --{flag.name} has been deprecated, {flag.deprecated}"
         for flag in explicit_flags(parsed, table)

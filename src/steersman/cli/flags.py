@@ -18,7 +18,7 @@ from steersman.controlplane.options import APIServerOptions, OptionError, defaul
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Why flags about etcd have no effect.
+#: Reason why flags about etcd have no effect.
 _EMBEDDED: Final = "objects are kept in the embedded store of --storage or --ephemeral, not in etcd"
 
 
@@ -89,7 +89,7 @@ def _add_component_flags(flag_parser: FlagParser) -> None:
 
 
 def parse(command: str, arguments: Sequence[str]) -> tuple[APIServerOptions, argparse.Namespace]:
-    """Return the options of the API server and all values. Exit with a message for flags that cannot be used."""
+    """Return the options of the API server and all values. Exit with a message for invalid flags."""
     flag_parser = parser(command)
     parsed = flag_parser.parse_args(arguments)
     if parsed.ephemeral and parsed.storage == "sqlite":

@@ -1,4 +1,4 @@
-"""``steersman kubectl`` and ``steersman env``: reach a running control plane of this user."""
+"""``steersman kubectl`` and ``steersman env``: access to a running control plane of this user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from steersman.version import KUBERNETES_VERSION
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-#: As shells exit when there is no such command, and when it cannot be run.
+#: Exit codes of shells for a missing command, and for one that cannot be run.
 EXIT_NOT_FOUND: Final = 127
 EXIT_CANNOT_RUN: Final = 126
 _NOT_FOUND: Final = f"""\
@@ -36,7 +36,7 @@ first. All other arguments are kubectl's; 'steersman kubectl help' prints its ow
 
 
 def run_kubectl(arguments: Sequence[str]) -> int:
-    """Replace this process by kubectl; returns an exit code only for ``--help`` alone, and if that cannot be done."""
+    """Execute kubectl in place of this process; returns an exit code only for a single ``--help``, and on failure."""
     if list(arguments) in (["--help"], ["-h"]):
         sys.stdout.write(_KUBECTL_HELP)
         return 0
@@ -54,7 +54,7 @@ def run_kubectl(arguments: Sequence[str]) -> int:
     except SelectionError as error:
         sys.stderr.write(f"steersman: {error}\n")
         return 1
-    ignored = signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and programs inherit that
+    ignored = signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores SIGPIPE, and programs inherit that
     try:
         os.execve(path, ["kubectl", *rest], environment)  # noqa: S606 — what the user asks for
     except OSError as error:
@@ -65,7 +65,7 @@ def run_kubectl(arguments: Sequence[str]) -> int:
 
 
 def split_name(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Return our ``--name``, which goes first, and kubectl's arguments. Raises ``ArgumentTypeError``."""
+    """Return ``--name``, which must come first, and kubectl's arguments. Raises ``ArgumentTypeError``."""
     match list(arguments):
         case ["--name", name, *rest]:
             return plane_name(name), rest
@@ -95,7 +95,7 @@ def _powershell(path: str) -> str:
     return f"$Env:KUBECONFIG = '{quoted}'"
 
 
-#: Shell → its command.
+#: Command by shell.
 SHELLS: Final[dict[str, Callable[[str], str]]] = {
     "bash": _posix,
     "zsh": _posix,

@@ -1,4 +1,4 @@
-"""Logging of commands: klog's text lines, or ``--logging-format json`` as Kubernetes components write it.
+"""Logging of commands: klog's text lines, or ``--logging-format json`` in the format of Kubernetes components.
 
 Upstream: k8s.io/klog/v2 (``textlogger``), k8s.io/component-base/logs/json.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 FORMATS: Final = ("text", "json")
-#: By ``--v``.
+#: Levels by ``--v``.
 _LEVELS: Final = (logging.WARNING, logging.INFO, V2, V3, logging.DEBUG)
 #: Verbosity of a level below WARNING, as ``v`` of JSON lines; 0 is for messages that are always logged.
 _VERBOSITY: Final = ((logging.INFO, 0), (V2, 2), (V3, 3), (logging.DEBUG, 4))
@@ -58,7 +58,7 @@ class JSONFormatter(logging.Formatter):
 class KlogFormatter(logging.Formatter):
     """klog's text: ``I0102 15:04:05.000000    1234 file.py:7] "Message" key="value"``.
 
-    Records without pairs are plain text, as of ``klog.Infof``; a traceback follows on lines of its own.
+    Records without pairs are plain text, as by ``klog.Infof``; a traceback follows on separate lines.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -78,9 +78,9 @@ class KlogFormatter(logging.Formatter):
 
 
 class ModuleLevels(logging.Filter):
-    """Verbosity of some modules, as of klog's ``--vmodule``: the first pattern that matches the name of the file counts.
+    """Verbosity of some modules, as of klog's ``--vmodule``: the first pattern that matches the name of the file applies.
 
-    A pattern with a slash matches the path without its ending, any other one the name of the module.
+    A pattern with a slash matches the path without its extension, others match the name of the module.
     """
 
     def __init__(self, levels: Sequence[tuple[str, int]], *, default: int) -> None:
@@ -89,7 +89,7 @@ class ModuleLevels(logging.Filter):
         self._default: Final = level_of(default)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Report whether the record is to be logged."""
+        """Report whether the record must be logged."""
         path = PurePath(record.pathname).with_suffix("")
         for pattern, level in self._levels:
             if fnmatch.fnmatchcase(str(path) if "/" in pattern else path.name, pattern):
@@ -103,7 +103,7 @@ def level_of(verbosity: int) -> int:
 
 
 def set_up(verbosity: int, *, style: str = "text", modules: Sequence[tuple[str, int]] = ()) -> None:
-    """Log to stderr from now on; to be called once. ``style`` is one of ``FORMATS``, ``modules`` the pairs of ``--vmodule``."""
+    """Set up logging to stderr; must be called once. ``style`` is one of ``FORMATS``, ``modules`` the pairs of ``--vmodule``."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JSONFormatter() if style == "json" else KlogFormatter())
     root = logging.getLogger()

@@ -1,4 +1,4 @@
-"""``steersman``: picks the command."""
+"""``steersman``: selection of the command."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ _EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "envtest": ("server", "toolkit"),
     "faults": ("server", "toolkit"),
 }
-#: Commands whose process uses the models of ``lightkube-models`` and never the client of ``lightkube``.
+#: Commands that use ``lightkube-models`` without the client of ``lightkube``.
 _TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections", "envtest", "faults"}
 
 
-#: Commands that are the function ``run`` of a module with their name, imported when it is called.
+#: Commands implemented by the function ``run`` of the module of their name, imported on demand.
 _MODULES: Final = ("status", "down", "elections", "check", "check-storage", "backup", "repair", "envtest", "faults")
 _COMMANDS: Final = (
     "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "down", "kubectl", "env", "elections",
@@ -86,13 +86,13 @@ _COMMANDS: Final = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; return the exit code. Without ``argv``, the process is this command's: it handles signals."""
+    """Run one command; return the exit code. Without ``argv`` it also handles the signals of the process."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     begun_seconds = time.perf_counter()
     if argv is None and arguments[:1] and arguments[0] in _LONG_RUNNING:
         signals.exit_on_signals()
         signals.exit_with_parent(arguments)
-        gc.disable()  # a start leaves no garbage worth looking for; the command enables the collector again
+        gc.disable()  # a start leaves little garbage; the command enables the collector again
     if arguments and (extras := _EXTRAS.get(arguments[0])):
         try:
             require(f"steersman {arguments[0]}", *extras)
@@ -146,7 +146,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _serve(command: str, arguments: Sequence[str], *, begun_seconds: float) -> int:
-    """Run an API server. The process of the components imports its modules while this one does."""
+    """Run an API server. The process of the components imports its modules concurrently."""
     process = None
     is_inquiry = any(word in _HELP or word.startswith("--version") for word in arguments)
     if command == "up" and not is_inquiry:

@@ -18,11 +18,11 @@ _PACKAGE: Final = "lightkube"
 
 
 class _BarePackageFinder:
-    """Meta path finder for one package: the same folders, and no ``__init__``."""
+    """Meta path finder for one package: the same folders without ``__init__``."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return a namespace package's spec for ``lightkube``; None for any other name, or when it is not installed."""
+        """Return a namespace package's spec for ``lightkube``; None for any other name, or if it is not installed."""
         if name != _PACKAGE:
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -34,9 +34,8 @@ class _BarePackageFinder:
 
 
 def skip_lightkube_client() -> None:
-    """Import ``lightkube`` as a namespace package from now on; only for processes that run no code of others.
-
-    No effect when ``lightkube`` is imported already.
+    """Import ``lightkube`` as a namespace package; only for processes without foreign code. No effect if ``lightkube`` is
+    imported already.
     """
     if not any(isinstance(finder, _BarePackageFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _BarePackageFinder())

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Allocations between runs of the garbage collector: caches are full of objects that no run would free.
+#: Allocations between runs of the garbage collector, which cannot free the many objects in caches.
 _CONTAINERS_MAX: Final = 50_000
 
-#: Help texts of flags that several commands have, by option.
+#: Help texts of common flags, by option.
 COMMON_HELP: Final[dict[str, str]] = {
     "kubeconfig": "Kubeconfig of the cluster (default $KUBECONFIG, the service account of the pod, ~/.kube/config)",
     "leader_elect": "Run leader election, so that one of several processes is active",
@@ -70,7 +70,7 @@ _SUFFIXES: Final[dict[str, Callable[[str], Any]]] = {
 
 
 def add_options(parser: argparse.ArgumentParser, options: type[msgspec.Struct], texts: Mapping[str, str]) -> None:
-    """Add a flag for each field; flags that are not given set nothing. ``texts`` are the help texts by field.
+    """Add a flag for each field; omitted flags set nothing. ``texts`` are the help texts by field.
 
     The value is checked by the type of the field, and by its name where ``_READERS_BY_NAME`` or ``_SUFFIXES`` has it.
     """
@@ -85,7 +85,7 @@ def add_options(parser: argparse.ArgumentParser, options: type[msgspec.Struct], 
 
 
 def add_process_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of processes that another process may start."""
+    """Add the flags of child processes."""
     process = parser.add_argument_group("process")
     process.add_argument("--die-with-parent", type=values.boolean, nargs="?", const=True, default=False,
                          metavar="BOOL", help="Stop when the parent process ends")  # fmt: skip
@@ -93,7 +93,7 @@ def add_process_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def explicit_options(options: type[msgspec.Struct], parsed: argparse.Namespace) -> dict[str, Any]:
-    """Return the fields of ``options`` that were given."""
+    """Return the given fields of ``options``."""
     return {name: value for name, value in vars(parsed).items() if name in options.__struct_fields__}
 
 
@@ -128,7 +128,7 @@ def _disable_created_series() -> None:
 def log_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Log errors that the loop reports, except writes to connections that were closed during their TLS handshake.
 
-    uvloop's ``SSLProtocol`` reports those as fatal errors; the request was cancelled, so no task is concerned.
+    uvloop's ``SSLProtocol`` reports those as fatal errors; the request was cancelled, so no task is affected.
     """
     error = context.get("exception")
     if isinstance(error, RuntimeError) and str(error).endswith("the handler is closed"):

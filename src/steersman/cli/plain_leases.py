@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 _COLUMNS: Final = ("LEASE", "HOLDER", "HELD FOR", "RENEWED", "STATE", "TRANSITIONS")
-#: Heartbeats of nodes.
+#: Namespace of node heartbeats.
 _NODE_NAMESPACE: Final = "kube-node-lease"
 
 
 def plain_leases(leases: Iterable[Tree], contested: Collection[tuple[str, str]]) -> list[Tree]:
     """Return the Leases of elections without candidates.
 
-    ``contested`` are namespace and name of Leases that candidates name. Heartbeats of nodes and identities of API
+    ``contested`` are namespace and name of Leases with candidates. Heartbeats of nodes and identities of API
     servers are not elections.
     """
     return [
@@ -36,7 +36,7 @@ def plain_leases(leases: Iterable[Tree], contested: Collection[tuple[str, str]])
 
 
 def show_plain_leases(leases: Iterable[Tree], *, now: datetime) -> str:
-    """Return a table of the Leases, sorted by namespace and name; empty if there are none."""
+    """Return a table of the Leases, sorted by namespace and name; empty without Leases."""
     rows = sorted(_row(lease, now) for lease in leases)
     if not rows:
         return ""

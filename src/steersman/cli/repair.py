@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-#: Exit code when data would be lost and that was not accepted.
+#: Exit code if data would be lost without consent.
 _REFUSED: Final = 1
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Return the exit code: 0 when the store is sound or was repaired."""
+    """Repair the store; return the exit code: 0 if it is valid or was repaired."""
     parser = FlagParser("repair", PAGES["repair"])
     add_data_dir(parser)
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Values of flags as ``/flagz`` shows them."""
+"""Values of flags for ``/flagz``."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SelectionError(Exception):
-    """No control plane can be selected; the text gives the reason and the remedy."""
+    """No control plane can be selected; the message has the reason and the remedy."""
 
 
 def plane_name(text: str) -> str:

@@ -28,7 +28,7 @@ def make_serving(
     table: FlagTable,
     options: msgspec.Struct,
 ) -> Serving:
-    """Return how a component serves. ``options`` are its other ones. Raises ``OptionError``."""
+    """Return the serving settings of a component. ``options`` are its other options. Raises ``OptionError``."""
     serving = kind(**explicit_options(kind, parsed))
     check_serving(serving)
     description = ComponentDescription(

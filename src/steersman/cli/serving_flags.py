@@ -1,4 +1,4 @@
-"""Flags of HTTPS serving, authentication and authorization that kube-controller-manager and kube-scheduler share.
+"""Flags of HTTPS serving, authentication and authorization, common to kube-controller-manager and kube-scheduler.
 
 Upstream: ``SecureServingOptions``, ``DelegatingAuthenticationOptions`` and ``DelegatingAuthorizationOptions`` of
 ``k8s.io/apiserver/pkg/server/options``. A flag has an effect when the options of the command have a field of its name.

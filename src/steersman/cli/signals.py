@@ -1,8 +1,8 @@
 """SIGINT and SIGTERM outside the event loop: while modules are imported, and after the loop has ended.
 
-A long-running command handles both on its loop (``controlplane.process.StopReasons``). Before, they end the process at once
-with exit code 0, which is safe because nothing exists that would be left behind but the processes of ``kill_on_exit``.
-Afterwards they are ignored: everything has been closed, and a second signal must not change the exit code.
+A long-running command handles both on its loop (``controlplane.process.StopReasons``). Before, they end the process immediately
+with exit code 0, which is safe because only the processes of ``kill_on_exit`` exist. Afterwards they are ignored: everything is
+closed, and a second signal must not change the exit code.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def exit_on_signals() -> None:
 def exit_with_parent(arguments: Sequence[str]) -> None:
     """Exit when the other end of ``--parent-pipe`` is closed, until ``StopReasons.follow_pipe`` takes over.
 
-    The kernel sends SIGIO, where it can do that for pipes; elsewhere the end is noticed once the loop runs.
+    The kernel sends SIGIO, where supported for pipes; elsewhere the end is detected once the loop runs.
     """
     numbers = [argument.removeprefix(_PARENT_PIPE) for argument in arguments if argument.startswith(_PARENT_PIPE)]
     if not numbers or not numbers[0].isdigit() or not hasattr(os, "O_ASYNC"):
@@ -59,13 +59,13 @@ def exit_with_parent(arguments: Sequence[str]) -> None:
 
 
 def kill_on_exit(pid: int) -> None:
-    """Let ``_exit`` kill and reap a child process that has nothing to finish yet."""
+    """Register a child process without unfinished work, to be killed and reaped by ``_exit``."""
     _killed_on_exit.append(pid)
 
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Let ``_exit`` wait for the end of the block. Signals are not blocked, a child process would inherit that."""
+    """Delay ``_exit`` until the end of the block. Signals are not blocked, because a child process would inherit that."""
     global _is_deferred  # noqa: PLW0603
     _is_deferred = True
     try:
@@ -79,8 +79,8 @@ def deferred() -> Iterator[None]:
 def ignore_signals(loop: asyncio.AbstractEventLoop) -> None:
     """Ignore both signals until the process ends, in all threads.
 
-    No effect unless ``exit_on_signals`` was called. Call it before the loop is closed, which would otherwise
-    restore the default actions of its signals.
+    No effect unless ``exit_on_signals`` was called. Must be called before the loop is closed, which would restore the default
+    actions of its signals.
     """
     if _is_installed:
         for number in _SIGNALS:
@@ -94,7 +94,7 @@ def _exit(_number: int, _frame: FrameType | None) -> None:
         _is_pending = True
         return
     for pid in _killed_on_exit:
-        with suppress(OSError):  # it has ended and was reaped
+        with suppress(OSError):  # the process has ended and was reaped
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
     os._exit(0)

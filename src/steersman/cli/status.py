@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 _NODES: Final = tree("v1", "Node")
 _PODS: Final = tree("v1", "Pod")
 _LEASES: Final = tree("coordination.k8s.io/v1", "Lease")
-#: Label of API server identity Leases, which elect no leader.
+#: Label of API server identity Leases, which are no elections.
 IDENTITY_LABEL: Final = "apiserver.kubernetes.io/identity"
 _REPORT_TIMEOUT_SECONDS: Final = 20.0
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Return the exit code: 1 when nothing runs, or something does not answer."""
+    """Show the control planes; return the exit code: 1 if none runs, or one does not respond."""
     FlagParser("status", PAGES["status"]).parse_args(arguments)
     planes = running_planes(running_directory())
     if not planes:
@@ -55,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def about(plane: RunningPlane, *, now: datetime) -> list[str]:
-    """Return the lines about a control plane that need no request."""
+    """Return the lines about a control plane that are available without requests."""
     kind = "a whole control plane" if plane.is_whole else "an API server"
     name = f"{plane.name}: " if plane.name else ""
     return [
@@ -82,7 +82,7 @@ async def _request_report(plane: RunningPlane) -> list[str]:
 
 
 async def report(client: Client) -> list[str]:
-    """Return the lines that need requests to the control plane. Raises ClientError."""
+    """Return the lines about a control plane that require requests. Raises ClientError."""
     nodes = await client.list_all(_NODES)
     pods = await client.list_all(_PODS)
     leases = await client.list_all(_LEASES, namespace="kube-system")

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 EXPORT: Final = "export-to-etcd"
 IMPORT: Final = "import-from-etcd"
-#: Values that are bound to their key in etcd.
+#: Prefix of values that are bound to their key in etcd.
 _ENCRYPTED: Final = b"k8s:enc:"
-#: Problems that are shown before an export is refused.
+#: Maximum number of reported problems of a refused export.
 _SHOWN_MAX: Final = 100
 _PROGRESS_KEYS: Final = 10_000
 

@@ -181,7 +181,7 @@ def tls_version(text: str) -> str:
 
 
 def certificate_pairs(text: str) -> tuple[str, ...]:
-    """Return the one value of ``--tls-sni-cert-key``: ``cert,key`` or ``cert,key:name,name``. It may be repeated."""
+    """Return the one value of ``--tls-sni-cert-key``: ``cert,key`` or ``cert,key:name,name``. The flag may be repeated."""
     files, _, _ = text.partition(":")
     if files.count(",") != 1 or not all(map(str.strip, files.split(","))):
         raise ArgumentTypeError("expected comma separated certificate and key file paths")
@@ -239,7 +239,7 @@ def _bool_of(flag: str, value: str) -> bool:
 
 
 def as_text(value: str | float | tuple[str, ...]) -> str:
-    """Format a default as ``--help`` shows it: as on a command line, and a single word in quotes, as pflag."""
+    """Format a default for ``--help``: as on a command line, a single word in quotes as pflag."""
     if isinstance(value, tuple):
         return ",".join(value)
     if isinstance(value, bool):
