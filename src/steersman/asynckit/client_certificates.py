@@ -3,7 +3,7 @@
 ``ssl`` ends the handshake when a client certificate does not verify. Go's ``tls.RequestClientCert`` does not: an authenticator
 judges the certificate, and another credential of the same request may be valid. Here a callback lets OpenSSL verify in the
 handshake with the same settings, and sets the chain of the connection only if that succeeds: otherwise ``verified_chain``
-is empty. A caller that takes a certificate without a verified chain for none fails closed.
+is empty. A caller must treat a certificate without a verified chain as absent.
 
 The callback is OpenSSL's documented ``SSL_CTX_set_cert_verify_callback``, called with ``ctypes`` in the libssl that ``ssl``
 itself is linked to. The address of a context comes from OpenSSL: a callback of ``CRYPTO_get_ex_new_index`` reports each

@@ -101,7 +101,7 @@ class FakeClock:
         self._now_at = 0.0
 
     def now(self) -> datetime:
-        """Return the same object as long as time stands still."""
+        """Return the time; the same object until time moves."""
         elapsed = self._elapsed
         if elapsed != self._now_at:
             self._now, self._now_at = self._start + timedelta(seconds=elapsed), elapsed
@@ -149,7 +149,7 @@ class FakeClock:
 
     @property
     def next_due(self) -> float | None:
-        """Monotonic time of the next sleeper or timer; None: there is none."""
+        """Monotonic time of the next sleeper or timer; None if absent."""
         return self._next_due()
 
     def _next_instant(self, end: float) -> float | None:

@@ -55,7 +55,7 @@ class Supervisor:
     async def close(self) -> None:
         """Cancel all tasks, youngest first as they may depend on older ones, and await each. Idempotent.
 
-        After ``cancel`` it only awaits them: another cancellation would interrupt their ends.
+        After ``cancel`` it only awaits them: another cancellation would interrupt their cleanup.
         """
         self._closing = True
         for task in self._others():
@@ -65,7 +65,7 @@ class Supervisor:
                 await asyncio.wait([task])
 
     def _others(self) -> list[asyncio.Task[Any]]:
-        """Return the tasks beside the current one, youngest first."""
+        """Return the tasks except the current one, youngest first."""
         current = asyncio.current_task()
         return [task for task in reversed(self._tasks) if task is not current]
 

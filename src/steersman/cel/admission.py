@@ -113,7 +113,7 @@ def environment(*, params: bool, authorizer: bool, makes_objects: bool = False) 
 
 
 class ExpressionError(Exception):
-    """An expression does not compile; the text is the error shown to the user."""
+    """An expression does not compile; the message is for the user."""
 
     def __init__(self, detail: str, *, is_internal: bool = False) -> None:
         """``is_internal``: upstream reports an internal error, not an invalid value."""

@@ -47,7 +47,7 @@ def _environment() -> Environment:
 
 
 class SelectorError(Exception):
-    """A selector does not compile; the text is the error shown to the user."""
+    """A selector does not compile; the message is for the user."""
 
     def __init__(self, detail: str, *, is_internal: bool = False) -> None:
         """``is_internal``: upstream reports an internal error, not an invalid value."""

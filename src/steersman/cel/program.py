@@ -35,7 +35,7 @@ class Program:
         self.tree: Final = tree
         self.type: Final = type_
         self._evaluator: Final = Evaluator(tree, environment)
-        #: Why upstream cannot make a program of the expression, although it compiles; else empty.
+        #: Error of the instantiation of a program upstream, although the expression compiles; empty without one.
         self.instantiation_error: Final = instantiation_error(tree, environment)
         #: Variables used by the expression.
         self.names: Final = self._evaluator.names

@@ -1,4 +1,4 @@
-"""Calls of gRPC, each one stream of HTTP/2: unary calls, and streams of messages in both directions."""
+"""gRPC calls, each an HTTP/2 stream: unary calls and bidirectional streams."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from steersman.grpc.headers import Headers
 
-#: Bytes before each message: whether it is compressed, and its length.
+#: Size of a message prefix: compressed flag and length.
 PREFIX_BYTES: Final = 5
 
 
@@ -24,17 +24,17 @@ def framed(message: bytes) -> bytes:
 
 
 class Call:
-    """State of a stream, as the connection drives it."""
+    """State of a stream, driven by the connection."""
 
     def __init__(self) -> None:
         #: Number of the stream; 0 before it is opened.
         self.number = 0
-        #: Bytes that the peer still accepts on this stream.
+        #: Remaining send window of this stream in bytes.
         self.send_window = 0
-        #: Framed messages that wait for the peer's window, and whether the last one ends this side.
+        #: Framed messages pending for the peer's window, and True if the last one ends this side.
         self.unsent = b""
         self.ends_after_unsent = False
-        #: Received bytes that are not yet credited to the peer.
+        #: Received bytes without a window update to the peer.
         self.uncredited = 0
         self._http_status = "200"
 
@@ -46,7 +46,7 @@ class Call:
             self._http_status = headers.get(":status", "200")
 
     def on_data(self, payload: bytes) -> int:
-        """Receive a part of the body; return the number of bytes that are consumed. Raises ``RpcError``."""
+        """Receive a part of the body; return the number of consumed bytes. Raises ``RpcError``."""
         raise NotImplementedError
 
     def finish(self, error: RpcError | None) -> None:
@@ -88,13 +88,13 @@ class UnaryCall(Call):
 
 
 class StreamCall(Call):
-    """Messages in both directions. The peer is slowed down while messages are not read (``credit``)."""
+    """Bidirectional stream. Unread messages limit the peer by flow control (``credit``)."""
 
     def __init__(self, send: Callable[[StreamCall, bytes], None], cancel: Callable[[Call], None]) -> None:
         super().__init__()
         self._send = send
         self._cancel = cancel
-        #: Messages that were received and not read, with the bytes to credit; bounded by the stream's window.
+        #: Unread messages with the bytes to credit; bounded by the stream's window.
         self._messages: deque[tuple[bytes, int]] = deque()
         self._partial = bytearray()
         #: Bytes of the partial message that are credited already: a message may be larger than the window.
@@ -105,12 +105,12 @@ class StreamCall(Call):
         self.credit: Callable[[Call, int], None]
 
     def send(self, message: bytes) -> None:
-        """Send a message; it waits in memory for the peer's window. Does nothing when the call has ended."""
+        """Send a message; it is buffered until the peer's window allows it. No effect after the end of the call."""
         if not self._is_ended:
             self._send(self, framed(message))
 
     async def read(self) -> bytes | None:
-        """Return the next message; None when the call has ended with OK or was cancelled by this side. Raises ``RpcError``."""
+        """Return the next message; None if the call has ended with OK or was cancelled by this side. Raises ``RpcError``."""
         while not self._messages:
             if self._error is not None:
                 raise self._error
@@ -123,7 +123,7 @@ class StreamCall(Call):
         return message
 
     def cancel(self) -> None:
-        """End the call; messages that were not read are dropped. Idempotent."""
+        """Cancel the call and drop unread messages. Idempotent."""
         if not self._is_ended:
             self._is_ended = True
             self._cancel(self)

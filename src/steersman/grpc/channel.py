@@ -1,8 +1,8 @@
-"""A channel to one server: its connection, made with the first call and again after a loss.
+"""Channel to one server, which connects with the first call and reconnects after a loss.
 
-* Calls wait for a connection that is being made. After an attempt that failed, calls fail at once until the next attempt is
-  due (``_BACKOFF``), with ``is_unsent``.
-* A call fails with DEADLINE_EXCEEDED when its time is over, whatever it waits for.
+* Calls wait for a pending connection. After a failed attempt calls fail immediately, with ``is_unsent``, until the next attempt
+is due (``_BACKOFF``).
+* A call fails with DEADLINE_EXCEEDED after its timeout in any state.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _BACKOFF: Final = BackoffPolicy(initial_seconds=0.1, max_seconds=1.0)
 #: Value of ``user-agent``.
 USER_AGENT: Final = "steersman"
-#: Bound of one attempt to connect, up to the server's settings.
+#: Timeout of one attempt to connect, including the server's settings.
 CONNECT_SECONDS: Final = 2.0
 
 
@@ -49,7 +49,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Channel:
-    """See the module. Confined to one event loop."""
+    """Channel to one server; see the module. Confined to one event loop."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class Channel:
         self._clock = clock
         self._tls = tls
         self._user_agent = user_agent
-        #: By path and time limit.
+        #: Headers by path and timeout.
         self._methods: dict[tuple[str, float], tuple[Method, _Deadlines]] = {}
         self._tasks = Supervisor("rpc channel")
         self._connection: Connection | None = None
-        #: With those that finish their calls.
+        #: All connections, including those that finish their calls.
         self._connections: set[Connection] = set()
         self._connecting: asyncio.Future[None] | None = None
         self._backoff = Backoff(_BACKOFF)
@@ -79,7 +79,7 @@ class Channel:
     # -- calls ---------------------------------------------------------------------------------------------------------
 
     async def unary(self, path: str, request: bytes, *, timeout_seconds: float) -> bytes:
-        """Return the response. Raises ``RpcError``."""
+        """Send a request and return the response. Raises ``RpcError``."""
         method, deadlines = self._methods.get((path, timeout_seconds)) or self._method(path, timeout_seconds)
         connection = self._connection
         if connection is None or not connection.has_slot:
@@ -95,7 +95,7 @@ class Channel:
     async def open_stream(
         self, path: str, request: bytes, *, timeout_seconds: float, metadata: tuple[tuple[str, str], ...] = ()
     ) -> StreamCall:
-        """Open a stream with a first message; only the opening has a time limit. Raises ``RpcError``."""
+        """Open a stream with a first message; only the opening has a timeout. Raises ``RpcError``."""
         method, _ = self._methods.get((path, 0.0)) or self._method(path, 0.0, metadata)
         connection = self._connection
         if connection is None or not connection.has_slot:
@@ -114,7 +114,7 @@ class Channel:
         return prepared
 
     async def connect(self, *, timeout_seconds: float) -> None:
-        """Return when the channel is connected; attempts that fail are repeated. Raises ``TimeoutError``."""
+        """Wait until the channel is connected; failed attempts are repeated. Raises ``TimeoutError``."""
         async with Timeout(timeout_seconds, clock=self._clock):
             while self._connection is None:
                 try:
@@ -159,7 +159,7 @@ class Channel:
         return RpcError(Code.UNAVAILABLE, text, is_unsent=True)
 
     async def _attempt(self, attempted: asyncio.Future[None]) -> None:
-        """Connect; outcome are ``_connection`` or ``_refusal``."""
+        """Connect; sets ``_connection`` or ``_refusal``."""
         connection = Connection(self._clock, self._ended)
         self._connections.add(connection)
         try:
@@ -193,7 +193,7 @@ class Channel:
             self._connections.discard(connection)
 
     async def close(self) -> None:
-        """End the connection; calls in flight fail. Idempotent."""
+        """Close the connection; calls in flight fail. Idempotent."""
         self._is_closed = True
         for _, deadlines in self._methods.values():
             deadlines.close()
@@ -206,7 +206,7 @@ class Channel:
 
 
 class _Deadlines:
-    """Deadlines of calls with one time limit. They pass in the order in which the calls begin, so one timer serves all."""
+    """Deadlines of calls with the same timeout. They expire in the order of the calls, so one timer serves all."""
 
     def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock
@@ -216,13 +216,13 @@ class _Deadlines:
         self._timer: Timer | None = None
 
     def add(self, call: UnaryCall, connection: Connection) -> None:
-        """End ``call`` with DEADLINE_EXCEEDED when its time is over, unless it is removed before."""
+        """End ``call`` with DEADLINE_EXCEEDED after the timeout, unless it is removed before."""
         self._calls[call] = (self._clock.monotonic() + self._seconds, connection)
         if self._timer is None:
             self._timer = self._clock.timer(self._seconds, self._expire)
 
     def remove(self, call: UnaryCall) -> None:
-        """Forget a call. Idempotent."""
+        """Remove a call. Idempotent."""
         self._calls.pop(call, None)
 
     def _expire(self) -> None:

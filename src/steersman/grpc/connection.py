@@ -1,11 +1,11 @@
-"""One HTTP/2 connection of a client, which carries all calls of a channel.
+"""HTTP/2 client connection, which multiplexes all calls of a channel.
 
 Promises:
 
-* Calls are sent at the end of the turn of the event loop in which they are started, in the order of their streams, as far as
-  the peer's windows permit; the rest follows as the windows open. Calls in memory are bounded by the callers.
-* Every call ends: with the peer's status, or with an error when the stream is reset, the connection is lost, or a ping is
-  not answered in time.
+* Calls are sent at the end of the event loop iteration that starts them, in the order of their streams, as far as the peer's
+windows permit; the rest follows as the windows open. Calls in memory are bounded by the callers.
+* Every call ends: with the peer's status, or with an error if the stream is reset, the connection is lost, or a ping is not
+acknowledged in time.
 * ``is_unsent`` is set only for calls that the peer declares not to have processed (GOAWAY, REFUSED_STREAM).
 """
 
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock, Timer
     from steersman.grpc.headers import Method
 
-#: Windows that the peer may fill: unread messages of one stream, and bytes on their way to all.
+#: Receive windows: of one stream, and of the connection.
 _STREAM_WINDOW: Final = 4 << 20
 _CONNECTION_WINDOW: Final = 16 << 20
-#: An idle connection with calls is probed, and given up if the peer is silent; etcd permits a ping every 5 s.
+#: Keepalive of an idle connection with calls: interval and timeout; etcd permits a ping every 5 s.
 _PING_AFTER_SECONDS: Final = 10.0
 _PING_TIMEOUT_SECONDS: Final = 5.0
-#: Bound of the wait for a peer that does not read, at the end.
+#: Timeout of a close for a peer that does not read.
 _CLOSE_SECONDS: Final = 1.0
-#: Greatest header block that continuations may form.
+#: Maximum size of a header block with continuations.
 _BLOCK_MAX: Final = 64 * 1024
-#: Stream numbers end; a new connection takes over before.
+#: Stream number from which a new connection is used, before numbers are exhausted.
 _LAST_STREAM: Final = (1 << 31) - 3
 
 
 class Connection(asyncio.Protocol):
-    """See the module's promises. ``on_end`` is called when no more calls may be started, and when the connection is lost."""
+    """HTTP/2 connection; see the module for its promises. ``on_end`` is called when no further calls may be started, and when the connection is lost."""
 
     def __init__(self, clock: Clock, on_end: Callable[[Connection], None]) -> None:
         self._clock = clock
         self._on_end = on_end
         self._loop: Final = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        #: Frames of this turn of the event loop, which are sent at its end in one call of the system.
+        #: Frames of this event loop iteration, which are sent at its end in one system call.
         self._outgoing: list[bytes] = []
         self._blocks = HeaderBlocks()
         #: Resolved by the peer's first settings.
@@ -58,18 +58,18 @@ class Connection(asyncio.Protocol):
         self._next_number = 1
         self._is_draining = False
         self._loss: RpcError | None = None
-        # what was received
+        # receiving
         self._rest = b""
         self._block = b""
         self._block_of: tuple[int, int] | None = None
         self._uncredited = 0
         self._has_received = False
-        # what may be sent
+        # sending
         self._send_window = frames.INITIAL_WINDOW
         self._stream_window = frames.INITIAL_WINDOW
         self._payload_max = frames.PAYLOAD_MAX
         self._max_streams = frames.WINDOW_MAX
-        #: Calls whose messages wait for windows, in order.
+        #: Calls with messages pending for windows, in order.
         self._blocked: dict[Call, None] = {}
         self._slots: list[asyncio.Future[None]] = []
         self._probe: Timer | None = None
@@ -94,13 +94,13 @@ class Connection(asyncio.Protocol):
         self._lose(RpcError(Code.UNAVAILABLE, f"connection lost: {exc}" if exc else "connection closed by the peer"))
 
     def close(self) -> None:
-        """End the connection; calls fail. Idempotent."""
+        """Close the connection; calls fail. Idempotent."""
         if self._loss is None:
             self._write(frames.goaway(frames.NO_ERROR))
         self._lose(RpcError(Code.CANCELLED, "the channel is closed"))
 
     async def wait_closed(self) -> None:
-        """Wait until the socket is closed, after ``close``; what the peer does not read in time is dropped."""
+        """Wait until the socket is closed, after ``close``; data that the peer does not read in time is dropped."""
         if self._transport is None:
             return
         try:
@@ -129,7 +129,7 @@ class Connection(asyncio.Protocol):
         self._wake_all()
 
     def _drain(self) -> None:
-        """Start no more calls; close after the last one."""
+        """Reject further calls; close after the last one."""
         if not self._is_draining:
             self._is_draining = True
             self._on_end(self)
@@ -165,11 +165,11 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_lost(self) -> bool:
-        """True if all calls have ended and none can be started."""
+        """True if all calls have ended and no further call can be started."""
         return self._loss is not None
 
     def factory(self) -> Connection:
-        """Return this object, as the event loop asks for it."""
+        """Return this object: the protocol factory for the event loop."""
         return self
 
     @property
@@ -184,7 +184,7 @@ class Connection(asyncio.Protocol):
         await freed
 
     def start_unary(self, method: Method, request: bytes) -> UnaryCall:
-        """Send a request; ``response`` of the call is its outcome."""
+        """Send a request; the result is ``response`` of the call."""
         call = UnaryCall()
         self._open(call, method, framed(request), ends=True)
         return call
@@ -223,7 +223,7 @@ class Connection(asyncio.Protocol):
         self._send_blocked()
 
     def _send_blocked(self) -> None:
-        """Send what the windows permit."""
+        """Send pending messages within the windows."""
         for call in list(self._blocked):
             while call.unsent:
                 size = min(len(call.unsent), self._payload_max, call.send_window, self._send_window)
@@ -238,7 +238,7 @@ class Connection(asyncio.Protocol):
                 del self._blocked[call]
 
     def cancel(self, call: Call) -> None:
-        """Reset the stream of a call, which receives nothing more."""
+        """Reset the stream of a call."""
         if self._calls.get(call.number) is call:
             self._write(frames.rst_stream(call.number, frames.CANCEL))
             self._forget(call)
@@ -259,7 +259,7 @@ class Connection(asyncio.Protocol):
         call.finish(error)
 
     def _credit(self, call: Call, size: int) -> None:
-        """Let the peer send further bytes on a stream."""
+        """Enlarge the receive window of a stream."""
         call.uncredited += size
         if call.uncredited >= _STREAM_WINDOW // 4 and call.number in self._calls:
             self._write(frames.window_update(call.number, call.uncredited))
@@ -336,7 +336,7 @@ class Connection(asyncio.Protocol):
             self._write(frames.window_update(0, self._uncredited))
             self._uncredited = 0
         call = self._calls.get(number)
-        if call is None:  # of a call that was cancelled
+        if call is None:  # the call was cancelled
             return
         content = frames.without_padding(flags, payload) if flags & frames.PADDED else payload
         try:

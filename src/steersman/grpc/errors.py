@@ -29,23 +29,23 @@ class Code(IntEnum):
 
 
 class RpcError(Exception):
-    """A call that failed, at the server or on the way."""
+    """A call failed, at the server or in transit."""
 
     def __init__(self, code: Code, details: str, *, is_unsent: bool = False) -> None:
         super().__init__(f"{code.name}: {details}")
         self.code = code
         self.details = details
-        #: The server has not processed the request, so that repeating it does no harm.
+        #: True if the server has not processed the request, so that a retry is safe.
         self.is_unsent = is_unsent
 
     @property
     def go_name(self) -> str:
-        """The name of the code in grpc-go, ``NotFound``."""
+        """Name of the code in grpc-go: ``NotFound``."""
         return "Canceled" if self.code is Code.CANCELLED else self.code.name.title().replace("_", "")
 
     @property
     def go_text(self) -> str:
-        """The text that grpc-go has for the error, ``rpc error: code = NotFound desc = …``."""
+        """Text of the error in grpc-go: ``rpc error: code = NotFound desc = …``."""
         return f"rpc error: code = {self.go_name} desc = {self.details}"
 
 

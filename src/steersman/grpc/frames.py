@@ -21,7 +21,7 @@ PADDED: Final = 0x8
 PRIORITY: Final = 0x20
 
 HEADER_BYTES: Final = 9
-#: Greatest payload that every peer accepts, and that this client accepts.
+#: Maximum payload that every peer accepts, and that this client accepts.
 PAYLOAD_MAX: Final = 16384
 WINDOW_MAX: Final = (1 << 31) - 1
 #: Initial flow-control window of the connection, and of streams before settings change it.

@@ -1,7 +1,7 @@
-"""HPACK header blocks of one connection, and caches for those that repeat.
+"""HPACK header blocks of one connection, with caches of repeated blocks.
 
-A block of indexed fields alone neither depends on anything but the dynamic table nor changes it, so it is encoded or decoded
-once and reused until another block changes the table. All blocks of calls are such blocks after the first of their kind.
+A block of only indexed fields depends on the dynamic table without changing it, so its encoding or decoding is reused until
+another block changes the table. After the first call of a method all of its blocks are of this form.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from hpack import Decoder, Encoder, HPACKError
 
-#: Bound of the decoded blocks that are kept.
+#: Maximum number of cached decoded blocks.
 _CACHED_MAX: Final = 256
-#: Bound of a decoded block, as curl's and Go's order of magnitude.
+#: Maximum size of a decoded block, in the order of magnitude of curl's and Go's.
 _LIST_BYTES_MAX: Final = 64 * 1024
 
 Headers = dict[str, str]
@@ -35,7 +35,7 @@ class Method:
 
 
 class HeaderError(ValueError):
-    """A header block that cannot be decoded: the connection is of no further use (RFC 9113, section 4.3)."""
+    """A header block cannot be decoded: the connection is unusable (RFC 9113, section 4.3)."""
 
 
 def is_indexed(block: bytes) -> bool:
@@ -58,7 +58,7 @@ class HeaderBlocks:
         self._encoded.clear()
 
     def encode(self, method: Method) -> bytes:
-        """Return the headers of a call, to be sent at once: the peer's table follows ours."""
+        """Return the headers of a call, which must be sent in order: they change the peer's table."""
         block = self._encoded.get(method)
         if block is None:
             block = bytes(self._encoder.encode(method.headers))
@@ -73,7 +73,7 @@ class HeaderBlocks:
         headers = self._decoded.get(block)
         if headers is None:
             try:
-                fields: Any = self._decoder.decode(block)  # texts, though the package's types say bytes as well
+                fields: Any = self._decoder.decode(block)  # texts, although the package declares bytes as well
                 headers = {str(name): str(value) for name, value in fields}
             except HPACKError as error:
                 raise HeaderError(f"invalid header block: {type(error).__name__}") from error

@@ -19,7 +19,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 def logs_decisions() -> bool:
-    """Report whether the verbosity asks for these lines."""
+    """Report whether the verbosity includes these lines."""
     return _log.isEnabledFor(V2)
 
 

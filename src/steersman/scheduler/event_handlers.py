@@ -71,7 +71,7 @@ class EventHandlers:
         self._subscribe(self.pods, self._pod)
 
     def start(self) -> None:
-        """Start the informers; one that already runs is left alone."""
+        """Start the informers. Idempotent."""
         for informer in self._informers:
             informer.start()
 

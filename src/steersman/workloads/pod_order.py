@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import Pod
 
-#: Go's zero value of a phase is none of these and counts as Pending does.
+#: Go's zero value of a phase is not among these and has the rank of Pending.
 _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 def least_loss_first(pods: Iterable[Pod]) -> list[Pod]:
-    """Return the Pods in the order in which they are to be deleted."""
+    """Return the Pods in the order of deletion."""
     return sorted(pods, key=_sort_key)
 
 

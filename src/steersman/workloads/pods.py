@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Annotation; Pods of a ReplicaSet with a lower cost are deleted first.
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 _COST_MAX: Final = 2**31
-#: Name of the index that ``node_names`` makes; controllers share it.
+#: Name of the index with values of ``node_names``, shared by controllers.
 BY_NODE: Final = "node"
 
 
@@ -44,7 +44,7 @@ def node_names(pod: Pod) -> tuple[str, ...]:
 
 
 def is_finished(pod: Pod) -> bool:
-    """Report whether its containers have ended for good (``IsPodTerminal``)."""
+    """Report whether the Pod has succeeded or failed (``IsPodTerminal``)."""
     return phase_of(pod) in ("Succeeded", "Failed")
 
 
