@@ -281,7 +281,7 @@ def test_addresses_are_unique_and_reused_late() -> None:
     taken = [pool.take() for _ in range(6)]
     assert len(set(taken)) == 6
     assert pool.take() == ""
-    pool.give_back(taken[2])
+    pool.free(taken[2])
     assert pool.take() == taken[2]
 
 

@@ -139,12 +139,12 @@ def _without_entries(data: bytes, journal: Journal) -> bytes | None:
     if len(unchanged) < len(journal.entries) and document.entry("contexts", name) is not None:
         return None
     if "contexts" in unchanged:
-        _take_back(document, "contexts", journal)
+        _restore_entry(document, "contexts", journal)
     contexts = [entry.get("context") or {} for entry in document.entries("contexts")]
     for section, key in _REFERENCES.items():
         is_used = any(context.get(key) == name for context in contexts)
         if section in unchanged and (section in journal.replaced or not is_used):
-            _take_back(document, section, journal)
+            _restore_entry(document, section, journal)
     if document.current_context == name and document.entry("contexts", name) is None:
         previous = journal.previous_context
         document.current_context = previous if document.entry("contexts", previous) is not None else ""
@@ -167,7 +167,7 @@ def _hand_over(journal: Journal, directory: Path, *, before: bytes, after: bytes
         write_private(path, msgspec.json.encode(other))
 
 
-def _take_back(document: KubeconfigDocument, section: str, journal: Journal) -> None:
+def _restore_entry(document: KubeconfigDocument, section: str, journal: Journal) -> None:
     """Remove the merged entry, or restore the replaced one."""
     replaced = journal.replaced.get(section)
     if replaced is None:

@@ -34,13 +34,13 @@ class AddressPool:
         if not address:
             return
         if (reserved := self._reserved.pop(owner, address)) != address:
-            self.give_back(reserved)
+            self.free(reserved)
         self.mark(address)
 
     def release(self, owner: str, address: str) -> None:
         """Free the address and the reservation of ``owner``."""
-        self.give_back(address)
-        self.give_back(self._reserved.pop(owner, ""))
+        self.free(address)
+        self.free(self._reserved.pop(owner, ""))
 
     def take(self) -> str:
         """Allocate an address; empty if the range is exhausted."""
@@ -58,7 +58,7 @@ class AddressPool:
         if offset is not None:
             self._allocated.add(offset)
 
-    def give_back(self, address: str) -> None:
+    def free(self, address: str) -> None:
         """Free an address. Idempotent."""
         offset = self._offset(address)
         if offset is not None:
@@ -97,4 +97,4 @@ class PodAddresses:
         """Free the address of a deleted pod. Idempotent."""
         assigned_address = self._assigned.pop(uid, None)
         if assigned_address is not None:
-            self._pools[assigned_address[0]].give_back(assigned_address[1])
+            self._pools[assigned_address[0]].free(assigned_address[1])

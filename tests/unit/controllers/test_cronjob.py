@@ -156,7 +156,7 @@ def test_job_has_name_and_annotation_of_its_start():
 
 def test_jobs_that_ended_are_active_no_more():
     status = plan.status_of(cron(active=["a", "b", "c"]))
-    status, events = plan.take_in(
+    status, events = plan.with_finished_jobs(
         status, [job("a", "Complete"), job("b", "Failed"), job("c"), job("d"), job("e", "Failed")]
     )
     assert [item.name for item in status.active] == ["c"]
@@ -166,7 +166,7 @@ def test_jobs_that_ended_are_active_no_more():
 
 
 def test_last_successful_time_never_decreases():
-    status, _ = plan.take_in(CronJobStatus(lastSuccessfulTime=NOW), [job("a", "Complete")])
+    status, _ = plan.with_finished_jobs(CronJobStatus(lastSuccessfulTime=NOW), [job("a", "Complete")])
     assert status.lastSuccessfulTime == NOW
 
 

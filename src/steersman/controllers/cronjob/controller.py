@@ -92,7 +92,7 @@ class CronJobController(ManagedController):
             return None
         jobs = list(controlled_by(self.jobs.lister, uid_of(cron)))
         status = await self._clean_up(key, cron, jobs)
-        status, events = plan.take_in(status, jobs)
+        status, events = plan.with_finished_jobs(status, jobs)
         status = await self._without_lost(cron, status, jobs)
         start = plan.plan_start(cron, status, now=self.clock.now())
         for event in (*events, *start.events):

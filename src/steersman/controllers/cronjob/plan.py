@@ -122,7 +122,7 @@ def is_unexpected(status: CronJobStatus, job: Job) -> bool:
     return not ended_as(job) and all(reference.uid != uid_of(job) for reference in status.active or ())
 
 
-def take_in(status: CronJobStatus, jobs: Sequence[Job]) -> tuple[CronJobStatus, list[Event]]:
+def with_finished_jobs(status: CronJobStatus, jobs: Sequence[Job]) -> tuple[CronJobStatus, list[Event]]:
     """Remove finished active Jobs from the status and record the last success."""
     events: list[Event] = []
     active = {reference.uid for reference in status.active or ()}

@@ -82,7 +82,7 @@ class DaemonSetController(ManagedController):
 
     def _node_changed(self, change: Change[Node]) -> None:
         """Enqueue the DaemonSets for which the node's eligibility changed."""
-        if isinstance(change, Updated) and _are_alike(change.old, change.new):
+        if isinstance(change, Updated) and _is_equal_for_daemonsets(change.old, change.new):
             return
         for ds in self.sets.lister:
             match change:
@@ -236,7 +236,7 @@ class _Outcome(msgspec.Struct, frozen=True):
     requeue_after_seconds: float | None = None
 
 
-def _are_alike(old: Node, new: Node) -> bool:
+def _is_equal_for_daemonsets(old: Node, new: Node) -> bool:
     """Report whether two states of a node are equal for all DaemonSets, as after most status updates of its kubelet."""
     return labels_of(old) == labels_of(new) and (old.spec and old.spec.taints) == (new.spec and new.spec.taints)
 

@@ -123,7 +123,7 @@ class DeviceTaintEvictionController(ManagedController):
         """Evict the pod, schedule its eviction, or cancel it."""
         pod = self._pods.lister.by_key(key)
         eviction = None if pod is None else self._eviction(pod, list(self._rules.lister) if self._rules else ())
-        self._blame(key, eviction.rules if eviction is not None else frozenset())
+        self._enqueue_rules(key, eviction.rules if eviction is not None else frozenset())
         if pod is None or eviction is None:
             self._let_stay(key, pod)
             return None
@@ -142,7 +142,7 @@ class DeviceTaintEvictionController(ManagedController):
         claims = claims_in_use(pod, lambda name: self._claims.lister.get(name, namespace=namespace))
         return plan.eviction(claims, lambda pool: self._slices.lister.by_index(_BY_POOL, pool), rules)
 
-    def _blame(self, key: str, rules: frozenset[str]) -> None:
+    def _enqueue_rules(self, key: str, rules: frozenset[str]) -> None:
         """Schedule a status update of the rules that evict or evicted the pod."""
         before = self._blamed.pop(key, frozenset())
         if rules:

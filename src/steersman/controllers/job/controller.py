@@ -60,7 +60,7 @@ class JobController(ManagedController):
         index_dependents(self.pods)
         self.control: Final = PodControl(self, self.pods)
         #: Pods by key of deleted or finished Jobs, whose finalizer is to be removed.
-        self.orphans: Final = self.add_queue("job_orphan_pod", self._let_orphan_go)
+        self.orphans: Final = self.add_queue("job_orphan_pod", self._release_orphan_pod)
         #: UIDs of Pods by Job key whose removed finalizer the cache still shows; bounded by the Job's Pods.
         self._untracked: Final[dict[str, set[str]]] = {}
         self._failures: Final[dict[str, Failures]] = {}
@@ -113,7 +113,7 @@ class JobController(ManagedController):
         if has_finalizer(pod, facts.TRACKING):
             self.orphans.add(key_of(pod))
 
-    async def _let_orphan_go(self, key: str) -> None:
+    async def _release_orphan_pod(self, key: str) -> None:
         """Remove the finalizer of a Pod without an active Job; Pods of another manager are ignored."""
         pod = self.pods.lister.by_key(key)
         if pod is None or not has_finalizer(pod, facts.TRACKING):
@@ -149,7 +149,9 @@ class JobController(ManagedController):
         self._looked[key] = self.clock.monotonic()
         up_to_date = await self.control.is_up_to_date(key, controlled_by(self.pods.lister, uid_of(job)))
         pods = await self._claim(job)
-        seen = observe(job, pods, untracked=self._still_shown(key, pods), failures=self._failures.get(key, Failures()))
+        seen = observe(
+            job, pods, untracked=self._stale_untracked(key, pods), failures=self._failures.get(key, Failures())
+        )
         return await self._go_on(key, seen, up_to_date=up_to_date)
 
     def _forget(self, key: str) -> None:
@@ -158,7 +160,7 @@ class JobController(ManagedController):
         self._failures.pop(key, None)
         self._looked.pop(key, None)
 
-    def _still_shown(self, key: str, pods: Iterable[Pod]) -> set[str]:
+    def _stale_untracked(self, key: str, pods: Iterable[Pod]) -> set[str]:
         """Return Pods without finalizer that the cache still shows with it."""
         tracked_uids = {uid_of(pod) for pod in pods if has_finalizer(pod, facts.TRACKING)}
         still = self._untracked.pop(key, set()) & tracked_uids

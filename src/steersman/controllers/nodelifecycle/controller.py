@@ -75,7 +75,7 @@ class NodeLifecycleController(ManagedController):
     async def start(self) -> None:
         """Compute the zone states from all Nodes."""
         self._all_down = False
-        self._weigh_zones()
+        self._update_zone_rates()
 
     def stop(self) -> None:
         """Stop the zone's queues."""
@@ -108,7 +108,7 @@ class NodeLifecycleController(ManagedController):
         else:
             news = self._zones.remove(name)
         if news:
-            self._weigh_zones()
+            self._update_zone_rates()
 
     def _forget(self, node: Node) -> None:
         name = name_of(node)
@@ -117,7 +117,7 @@ class NodeLifecycleController(ManagedController):
         self._leave(name)
         self._untold.discard(name)
         if self._zones.remove(name):
-            self._weigh_zones()
+            self._update_zone_rates()
 
     def _record(self, node: Node, reason: str, text: str) -> None:
         name = name_of(node)
@@ -140,7 +140,7 @@ class NodeLifecycleController(ManagedController):
 
     # Zones
 
-    def _weigh_zones(self) -> None:
+    def _update_zone_rates(self) -> None:
         """Update the zones' rates; enqueue every Node if all zones went down, or one recovered."""
         if self._all_down is None:
             return

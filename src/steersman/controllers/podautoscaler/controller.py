@@ -95,7 +95,7 @@ class PodAutoscaler(ManagedController):
         self._histories: dict[str, History] = {}
         #: Selectors of the autoscalers' targets, to detect overlaps.
         self._selectors: dict[str, LabelSelector] = {}
-        self._autoscalers = self.watch(HorizontalPodAutoscaler, when=_is_news)
+        self._autoscalers = self.watch(HorizontalPodAutoscaler, when=_is_spec_change)
         self._pods = self.informer(Pod)
         Gauge(
             "horizontal_pod_autoscaler_controller_num_horizontal_pod_autoscalers", "Number of HorizontalPodAutoscalers",
@@ -220,7 +220,7 @@ class PodAutoscaler(ManagedController):
             statuses[place] = proposal.status
             if best is None or not best.replicas or proposal.replicas > best.replicas:
                 best = proposal
-        fault = _summed_up(faults, len(specs))
+        fault = _combined_error(faults, len(specs))
         if best is None or (fault is not None and best.replicas < scaled.spec_replicas):
             if faults:
                 text = f"the HPA was unable to compute the replica count: {faults[0][1]}"
@@ -299,7 +299,7 @@ def _rescale_reason(proposal: _DesiredReplicas, current: int) -> str:
     return "All metrics below target" if proposal.replicas < current else ""
 
 
-def _summed_up(faults: list[tuple[str, str, str]], total: int) -> MetricError | None:
+def _combined_error(faults: list[tuple[str, str, str]], total: int) -> MetricError | None:
     """Return one error for all metrics that failed."""
     if not faults:
         return None
@@ -312,7 +312,7 @@ def _share(text: object) -> float:
     return quantity.parse(str(text)).milli / 1000
 
 
-def _is_news(change: Change[HorizontalPodAutoscaler]) -> bool:
+def _is_spec_change(change: Change[HorizontalPodAutoscaler]) -> bool:
     """Report whether the spec changed, as opposed to the controller's own writes."""
     return not isinstance(change, Updated) or change.old.spec != change.new.spec
 

@@ -113,7 +113,7 @@ def plan(world: ObservedState) -> list[Action]:
     """Return the next actions, in order."""
     if is_being_deleted(world.sts):
         return []
-    actions, should_continue = _living(world)
+    actions, should_continue = _replica_actions(world)
     if not should_continue:
         return actions
     condemned = _condemned(world)
@@ -144,7 +144,7 @@ def _condemned(world: ObservedState) -> list[Pod]:
 # Replicas
 
 
-def _living(world: ObservedState) -> tuple[list[Action], bool]:
+def _replica_actions(world: ObservedState) -> tuple[list[Action], bool]:
     """Create missing Pods and update existing ones; return the actions, and whether later steps may continue.
 
     At most ``BURST`` Pods are created; their events start the next reconcile.

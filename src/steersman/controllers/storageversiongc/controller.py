@@ -50,7 +50,7 @@ class StorageVersionGCController(ManagedController):
         obj = self._versions.lister.get(key)
         if obj is None:
             return
-        decision = decide(obj, await self._living(obj), now=format_time(self.clock.now()))
+        decision = decide(obj, await self._existing_servers(obj), now=format_time(self.clock.now()))
         match decision:
             case Keep():
                 pass
@@ -61,7 +61,7 @@ class StorageVersionGCController(ManagedController):
             case _:
                 assert_never(decision)
 
-    async def _living(self, obj: dict[str, Any]) -> set[str]:
+    async def _existing_servers(self, obj: dict[str, Any]) -> set[str]:
         """Return the API servers with a Lease; a cache miss is verified with the server."""
         living = {name_of(lease) for lease in self._leases.lister}
         for name in sorted(servers(obj) - living):

@@ -36,7 +36,7 @@ class VolumeExpander(ManagedController):
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
-        self._claims = self.watch(PersistentVolumeClaim, when=_is_news)
+        self._claims = self.watch(PersistentVolumeClaim, when=_is_relevant_change)
         self._volumes = self.informer(PersistentVolume)
 
     async def reconcile(self, key: str) -> None:
@@ -51,7 +51,7 @@ class VolumeExpander(ManagedController):
         self.events.event(claim, event_type(volume), REASON, MESSAGE)
 
 
-def _is_news(change: Change[PersistentVolumeClaim]) -> bool:
+def _is_relevant_change(change: Change[PersistentVolumeClaim]) -> bool:
     if isinstance(change, Added):
         return bool(volume_to_expand(change.new))
     return isinstance(change, Updated) and asks_for_more(change.old, change.new)

@@ -163,17 +163,17 @@ class BootstrapController:
 
     def add_hooks(self, hooks: PostStartHooks) -> None:
         """Add the post-start hooks, under upstream's names. ``DefaultObjects`` has added its own before."""
-        hooks.add(_SERVICE_HOOK, self._or_later(self._prepare_service), after=[NAMESPACES_HOOK, SERVICE_CIDR_HOOK])
+        hooks.add(_SERVICE_HOOK, self._tolerant_hook(self._prepare_service), after=[NAMESPACES_HOOK, SERVICE_CIDR_HOOK])
         # The address of the Service exists then, so that a first start needs no repair.
         hooks.add("start-service-ip-repair-controllers", self._repair_first, after=[_SERVICE_HOOK])
         hooks.add(
             "start-cluster-authentication-info-controller",
-            self._or_later(self._publish_authentication),
+            self._tolerant_hook(self._publish_authentication),
             after=[NAMESPACES_HOOK],
         )
         hooks.add(
             _IDENTITY_HOOK,
-            self._or_later(self._take_identity),
+            self._tolerant_hook(self._take_identity),
             after=[NAMESPACES_HOOK],
         )
         hooks.add("start-kube-apiserver-identity-lease-garbage-collector", after=[_IDENTITY_HOOK])
@@ -181,11 +181,11 @@ class BootstrapController:
             hooks.add("start-kube-apiserver-coordinated-leader-election-controller", after=[NAMESPACES_HOOK])
         hooks.add(
             "start-legacy-token-tracking-controller",
-            self._or_later(self._track_legacy_tokens),
+            self._tolerant_hook(self._track_legacy_tokens),
             after=[NAMESPACES_HOOK],
         )
 
-    def _or_later(self, work: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+    def _tolerant_hook(self, work: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
         """Return ``work`` as a hook whose failures are logged, for work that a loop repeats."""
 
         async def hook() -> None:
