@@ -116,7 +116,7 @@ class Result:
 
 
 class _Connection(asyncio.Protocol):
-    """Connection that sends the next request as soon as the last one is answered, until there is none."""
+    """Connection that sends the next request after each response, until none is left."""
 
     def __init__(self, result: Result, done: asyncio.Future[None]) -> None:
         self._make: Callable[[], bytes | None]
@@ -263,7 +263,7 @@ async def _connect(target: Target, context: ssl.SSLContext, result: Result) -> t
 def _bounded(
     make: Callable[[], bytes], *, stop_at: float = float("inf"), requests: int = 0
 ) -> Callable[[], bytes | None]:
-    """Yield from ``make`` until ``requests`` were made or the time is over, then return None."""
+    """Yield from ``make`` until ``requests`` were sent or the time is over, then return None."""
     sent = 0
 
     def make_next() -> bytes | None:

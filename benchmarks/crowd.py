@@ -71,7 +71,7 @@ class Meter:
 
 @contextmanager
 def simulated(plane: ControlPlane, nodes: int) -> Iterator[int]:
-    """Run ``steersman nodes`` beside the server; yield its process id."""
+    """Run ``steersman nodes`` with the server; yield its process ID."""
     command = [sys.executable, "-m", "steersman", "nodes", f"--kubeconfig={plane.kubeconfig}", f"--nodes={nodes}"]
     process = subprocess.Popen([*command, "--die-with-parent"], stdin=subprocess.PIPE)
     try:

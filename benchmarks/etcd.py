@@ -41,7 +41,7 @@ _LISTED = 100
 _MAPS = "/api/v1/namespaces/default/configmaps"
 #: Bytes of a stored ConfigMap.
 _VALUE_BYTES = 500
-#: POST reaches at least so much of the rate of bare puts.
+#: Minimum rate of POST relative to bare puts.
 _POST_MIN = 0.60
 
 

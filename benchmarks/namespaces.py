@@ -69,7 +69,7 @@ async def prepare(client: Client) -> None:
 
 
 async def seconds_to_go(client: Client, name: str) -> float:
-    """Return the seconds from the delete request until the namespace is gone."""
+    """Return the seconds from the delete request until the namespace is removed."""
     async with client.watch(NAMESPACE, field_selector={"metadata.name": name}) as events:
         started = time.perf_counter()
         await client.delete(NAMESPACE, name)

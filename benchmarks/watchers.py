@@ -53,7 +53,7 @@ async def fan_out(
         transports.append(transport)
     connections = [await asyncio.open_connection(target.host, target.port, ssl=context) for _ in range(writers)]
     drains = [asyncio.create_task(_drain(reader)) for reader, _ in connections]
-    for number, (_, writer) in enumerate(connections):  # the first requests of a server load what they need
+    for number, (_, writer) in enumerate(connections):  # the first requests of a server import modules on demand
         writer.write(target.request("POST", path, _BODY % (b"first", number, b"")))
     await asyncio.sleep(1)
     changes = int(changes_per_second * seconds)

@@ -102,7 +102,7 @@ def _json_name(field: str, properties: set[str]) -> str | None:
 
 
 def _names(rows: list[list[Any]], name: str, table: dict[str, list[list[Any]]]) -> set[str]:
-    """Return the JSON names of a message, those of its inlined messages included."""
+    """Return the JSON names of a message, including those of inlined messages."""
     module = name.rpartition(".")[0]
     names: set[str] = set()
     for _, json_name, type_, *_ in rows:

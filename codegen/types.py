@@ -32,7 +32,7 @@ LEAVES = {
 }
 FORMATS = {("integer", "int64"): "int64", ("integer", "int32"): "int32", ("string", "byte"): "bytes"}
 SIMPLE = {"string": "string", "integer": "int64", "number": "number", "boolean": "boolean"}
-#: Kept in full beside the served groups.
+#: Modules kept in full in addition to the served groups.
 ALWAYS = (META, "io.k8s.apimachinery.pkg.version.")
 
 Definition = dict[str, Any]

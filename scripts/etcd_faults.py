@@ -60,7 +60,7 @@ class Run:
         return self._time
 
     async def play(self) -> list[str]:
-        """Return what is wrong with the history."""
+        """Return the violations in the history."""
         for links in self._links:
             for link in links:
                 await link.open()
@@ -173,7 +173,7 @@ class Run:
                     link.heal()
 
     async def _reopen(self, number: int) -> None:
-        """An API server ends and another one takes its place."""
+        """Close a store as if its API server ended, and open another one."""
         before = self._stores[number]
         store = await self._open(number)
         self._live[number] = await self._watch(store)
@@ -181,7 +181,7 @@ class Run:
         await before.close()
 
     async def _compact_behind(self, number: int) -> None:
-        """Compact what a store that is cut off has not received."""
+        """Compact revisions that a disconnected store has not received."""
         for link in self._links[number]:
             link.cut()
         await CLOCK.sleep(self._dice.uniform(0.1, 0.5))

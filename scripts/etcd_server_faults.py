@@ -131,7 +131,7 @@ class ServerProcess:
 
 
 class Watch:
-    """A client that lists and watches at any server, and goes on at another one when its watch ends."""
+    """Client that lists and watches at any server, and continues at another one when its watch ends."""
 
     def __init__(self, namespace: str, servers: list[ServerProcess], dice: Random, *, ends_early: bool) -> None:
         """``ends_early``: ask for a short timeout, so that the watch goes on at another server often."""

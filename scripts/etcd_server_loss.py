@@ -34,7 +34,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "etcd.md"
 WRITERS = 6
 #: Pause of a writer after a failed request.
 PAUSE_SECONDS = 0.02
-#: Goal: writes go on so many seconds after the loss of a server.
+#: Target: maximum seconds without writes after the loss of a server.
 LOSS_SECONDS_MAX = 2.0
 CLOCK = RealClock()
 

@@ -94,7 +94,7 @@ class Case:
     name: str
     #: Sends it; returns the code and the beginning of the body of a response.
     send: Callable[[Client], tuple[int, bytes]]
-    #: Creates what it needs, once for all cases.
+    #: Setup, run once for all cases.
     prepare: Callable[[Client], None] | None = None
 
 
@@ -182,7 +182,7 @@ def container(number: int, **rest: Any) -> dict[str, Any]:
 
 
 def cases() -> Iterator[Case]:
-    """Return all cases, in an order in which each finds the objects of those before it."""
+    """Return all cases in order of their dependencies on earlier objects."""
     yield from custom_resources()
     yield from core_writes()
     yield from patches()

@@ -55,7 +55,7 @@ def start_replica(plane: ControlPlane, identity: str) -> subprocess.Popen[bytes]
 async def seconds_until(
     client: Client, what: Any, namespace: str | None, name: str, holds: Callable[[Any], bool]
 ) -> float:
-    """Return the time until an event about an object of which ``holds`` is true."""
+    """Return the time until an event with an object for which ``holds`` is true."""
     started = time.perf_counter()
     selector = f"metadata.name={name}"
     async with (

@@ -51,7 +51,7 @@ SECTOR_BYTES = 512
 
 
 class Wrong(Exception):  # noqa: N818 — the script's verdict
-    """The store broke a promise."""
+    """The store violated a guarantee."""
 
 
 # The child.

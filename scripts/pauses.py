@@ -26,7 +26,7 @@ _PROCESSES_MAX = 3
 
 
 def descendants(pid: int) -> list[int]:
-    """Return the processes that a process has started, and those that they have started."""
+    """Return the child processes of a process, recursively."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -40,7 +40,7 @@ def descendants(pid: int) -> list[int]:
 
 @contextmanager
 def paused(pids: Iterable[int]) -> Iterator[None]:
-    """Stop processes until the block ends. Those that have ended are left out."""
+    """Suspend processes until the block ends; ended ones are skipped."""
     stopped = []
     try:
         for pid in pids:

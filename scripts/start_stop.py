@@ -108,7 +108,7 @@ class Round:
                 raise BrokenPromiseError(f"kubectl {arguments[0]}: {done.stderr.strip()}")
 
     def handles_signals(self) -> bool:
-        """Report whether the process runs its own code; before, the interpreter's default actions apply."""
+        """Report whether the process handles signals itself; before, the interpreter's default actions apply."""
         with contextlib.suppress(OSError):
             for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
                 if line.startswith("SigCgt:"):

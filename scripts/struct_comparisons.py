@@ -34,7 +34,7 @@ _OPERATORS = frozenset(("==", "!=", "in", "not in"))
 
 
 def compiled_modules() -> dict[str, Path]:
-    """Return the modules that wheels hold compiled, by name."""
+    """Return the compiled modules of wheels by name."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     hook = project["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["mypyc"]
     paths = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "src").rglob("*.py"))]
