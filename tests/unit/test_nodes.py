@@ -463,7 +463,7 @@ async def test_addresses_in_use_are_not_allocated_after_a_restart() -> None:
         controller = PodController(
             context,
             STAGE_SETS["default"],
-            is_others=lambda pod, node: pod["metadata"]["name"] == "old",
+            is_managed_elsewhere=lambda pod, node: pod["metadata"]["name"] == "old",
             addresses=PodAddresses(),
         )
         tasks = Supervisor("restarted")

@@ -44,7 +44,7 @@ def main(assets: Path, directory: Path, *, listener: socket.socket, main: socket
         prepare_pki(assets / "pki")
     parser("up" if options.with_controllers else "apiserver")
     if not server.has_requests:
-        rehearse(directory / "rehearsal", assets / "pki")
+        warm_up(directory / "warm-up", assets / "pki")
     stop_workers()
     server.run()
 
@@ -67,7 +67,7 @@ def copy_pki(template: Path, directory: Path) -> None:
         shutil.copytree(template, directory, ignore=shutil.ignore_patterns(".*"))
 
 
-def rehearse(directory: Path, pki: Path) -> None:
+def warm_up(directory: Path, pki: Path) -> None:
     """Start and stop an API server, which imports modules and fills caches for later starts."""
     copy_pki(pki, directory / "pki")
     logging.disable(logging.WARNING)  # no client uses this server

@@ -211,7 +211,7 @@ def add_nodes(
     pods = PodController(
         context,
         options.pod_stages(),
-        is_others=kubelet.is_others,
+        is_managed_elsewhere=kubelet.is_managed_elsewhere,
         addresses=addresses,
         admission=admission,
         chaos=chaos,

@@ -59,16 +59,16 @@ class PodController(BoundPodController):
         stages: Sequence[Stage],
         *,
         workers: int = WORKERS,
-        is_others: Callable[[Tree, Tree], bool] | None = None,
+        is_managed_elsewhere: Callable[[Tree, Tree], bool] | None = None,
         addresses: PodAddresses | None = None,
         admission: PodAdmission | None = None,
         chaos: Chaos | None = None,
         pod_events: bool = True,
     ) -> None:
-        """``is_others``: True if another controller, which shares ``addresses`` and ``admission``, manages a pod on its node.
+        """``is_managed_elsewhere``: True if another controller, which shares ``addresses`` and ``admission``, manages a pod on its node.
         ``chaos``: failure rules; None for no failures. ``pod_events``: True to record events of the type Normal.
         """
-        self._is_others: Final = is_others  # set before the informers, which call ``concerns``
+        self._is_others: Final = is_managed_elsewhere  # set before the informers, which call ``concerns``
         super().__init__(
             context, workers=workers, addresses=addresses or PodAddresses(), admission=admission or PodAdmission()
         )

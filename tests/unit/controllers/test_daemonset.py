@@ -46,8 +46,8 @@ def pod(name, on="n", *, revision="new", phase="Running", ready=True, age=0, bou
     return msgspec.structs.replace(converted, spec=msgspec.structs.replace(pinned, nodeName=on if bound else None))
 
 
-def see(ds, nodes, *pods):
-    return plan.see(ds, [node(name) for name in nodes], pods, "new", now=NOW)
+def observe(ds, nodes, *pods):
+    return plan.observe(ds, [node(name) for name in nodes], pods, "new", now=NOW)
 
 
 def names(pods):
@@ -127,7 +127,7 @@ def test_fenceposts_are_rounded_up(rolling, desired, expected):
     ],
 )
 def test_plan_nodes_creates_one_pod_per_node(nodes, pods, create, delete):
-    needs = plan.plan_nodes(see(daemon(), nodes, *pods))
+    needs = plan.plan_nodes(observe(daemon(), nodes, *pods))
     assert (sorted(needs.create), names(needs.delete)) == (create, delete)
 
 
@@ -141,13 +141,13 @@ def test_plan_nodes_creates_one_pod_per_node(nodes, pods, create, delete):
     ],
 )
 def test_surge_does_not_wait_for_terminating_pods(pods, create):
-    assert plan.plan_nodes(see(daemon(strategy=SURGE), "n", *pods)).create == create
+    assert plan.plan_nodes(observe(daemon(strategy=SURGE), "n", *pods)).create == create
 
 
 def test_pods_on_ineligible_nodes_are_deleted_and_finished_ones_replaced():
     ds = daemon(pod_spec={"nodeSelector": {"a": "b"}})
-    assert names(plan.plan_nodes(see(ds, "n", pod("p"))).delete) == ["p"]
-    needs = plan.plan_nodes(see(daemon(), "nm", pod("p", phase="Failed"), pod("q", "m", phase="Succeeded")))
+    assert names(plan.plan_nodes(observe(ds, "n", pod("p"))).delete) == ["p"]
+    needs = plan.plan_nodes(observe(daemon(), "nm", pod("p", phase="Failed"), pod("q", "m", phase="Succeeded")))
     assert (names(needs.failed), names(needs.succeeded), needs.delete) == (["p"], ["q"], ())
 
 
@@ -162,7 +162,7 @@ def test_pods_on_ineligible_nodes_are_deleted_and_finished_ones_replaced():
     ],
 )
 def test_surge_keeps_the_old_pod_until_the_new_one_is_available(pods, delete, wait):
-    needs = plan.plan_nodes(see(daemon(strategy=SURGE, minReadySeconds=5), "n", *pods))
+    needs = plan.plan_nodes(observe(daemon(strategy=SURGE, minReadySeconds=5), "n", *pods))
     assert (names(needs.delete), needs.requeue_after_seconds) == (delete, wait)
 
 
@@ -179,7 +179,7 @@ def test_surge_keeps_the_old_pod_until_the_new_one_is_available(pods, delete, wa
 )
 def test_plan_update_respects_max_unavailable(most, pods, delete):
     ds = daemon(strategy={"rollingUpdate": {"maxUnavailable": most}})
-    assert names(plan.plan_update(see(ds, "ab", *pods)).delete) == delete
+    assert names(plan.plan_update(observe(ds, "ab", *pods)).delete) == delete
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_plan_update_respects_max_unavailable(most, pods, delete):
     ],
 )
 def test_plan_update_respects_max_surge(pods, create, delete):
-    needs = plan.plan_update(see(daemon(strategy=SURGE), "ab", *pods))
+    needs = plan.plan_update(observe(daemon(strategy=SURGE), "ab", *pods))
     assert (sorted(needs.create), names(needs.delete)) == (create, delete)
 
 
@@ -209,7 +209,7 @@ def test_plan_update_respects_max_surge(pods, create, delete):
 )
 def test_surge_deletes_old_pods_on_ineligible_nodes(pods, create, delete):
     nodes = [node("a"), node("c", taints=[("gpu", "NoSchedule")])]
-    needs = plan.plan_update(plan.see(daemon(strategy=SURGE), nodes, pods, "new", now=NOW))
+    needs = plan.plan_update(plan.observe(daemon(strategy=SURGE), nodes, pods, "new", now=NOW))
     assert (sorted(needs.create), names(needs.delete)) == (create, delete)
 
 
@@ -221,7 +221,7 @@ def test_only_the_revision_hash_identifies_updated_pods():
 
 def test_plan_update_replaces_adopted_pods_of_the_same_template_generation():
     adopted = rules.new_pod(daemon(generation="1"), "n", OWNER, "old")
-    world = see(daemon(generation="1", strategy={"type": "RollingUpdate"}), ["n"], adopted)
+    world = observe(daemon(generation="1", strategy={"type": "RollingUpdate"}), ["n"], adopted)
     assert plan.plan_update(world).delete == (adopted,)
 
 
@@ -232,14 +232,14 @@ def test_status_counts_nodes():
     ds = daemon(pod_spec={"nodeSelector": {"a": "b"}}, minReadySeconds=5)
     nodes = [node("n", labels={"a": "b"}), node("m", labels={"a": "b"}), node("o")]
     pods = [pod("p", age=9), pod("r", "o")]
-    status = plan_status(plan.see(ds, nodes, pods, "new", now=NOW), observed=True, collisions=0)
+    status = plan_status(plan.observe(ds, nodes, pods, "new", now=NOW), observed=True, collisions=0)
     assert (status.desiredNumberScheduled, status.currentNumberScheduled, status.numberMisscheduled) == (2, 1, 1)
     assert (status.numberReady, status.numberAvailable, status.numberUnavailable) == (1, 1, 1)
     assert (status.updatedNumberScheduled, status.observedGeneration) == (1, 7)
 
 
 def test_seconds_to_requeue_is_the_next_availability():
-    world = see(daemon(minReadySeconds=5), "n", pod("p", age=2))
+    world = observe(daemon(minReadySeconds=5), "n", pod("p", age=2))
     assert seconds_to_requeue(world, plan_status(world, observed=False, collisions=0)) == 3
 
 

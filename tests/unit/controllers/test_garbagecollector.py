@@ -150,7 +150,7 @@ def test_absent_virtual_node_adopts_the_next_identity():
     graph = Graph()
     graph.observe(node("d", owner("o")), None)
     graph.observe(node("e", owner("o"), namespace="m"), None)
-    effects = graph.forget_absent(identity("o"))
+    effects = graph.remove_absent(identity("o"))
     assert list(effects.delete) == ["d"]
     assert list(effects.later) == ["o"]
     assert graph.nodes["o"].identity.namespace == "m"
@@ -160,7 +160,7 @@ def test_forget_absent_keeps_an_observed_node_of_another_identity():
     graph = Graph()
     graph.observe(node("o"), None)
     graph.observe(node("d", owner("o", name="x")), None)
-    effects = graph.forget_absent(identity("o", name="x"))
+    effects = graph.remove_absent(identity("o", name="x"))
     assert "o" in graph.nodes
     assert list(effects.delete) == ["d"]
 

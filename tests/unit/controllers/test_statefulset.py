@@ -69,7 +69,7 @@ def claim(name, *owners, deleted=False):
     return msgspec.convert({"metadata": metadata}, PersistentVolumeClaim)
 
 
-def see(of, *pods, claims=(), current="new"):
+def observe(of, *pods, claims=(), current="new"):
     template = of.spec.template
     claims = {name_of(claim): claim for claim in claims}
     return ObservedState(of, pods, claims.get, current=(current, template), update=("new", template), now=NOW)
@@ -170,7 +170,7 @@ def test_has_unexpected_controller_if_claims_are_deleted(policy, owner, expected
     ],
 )
 def test_plan_creates_pods_in_order(of, pods, actions):
-    assert summary(plan(see(of, *pods))) == actions
+    assert summary(plan(observe(of, *pods))) == actions
 
 
 MOST = 2**31 - 1
@@ -191,7 +191,7 @@ SURGING = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUna
     ],
 )
 def test_plan_creates_a_bounded_number_of_pods(of, pods, actions):
-    assert summary(plan(see(of, *pods))) == actions
+    assert summary(plan(observe(of, *pods))) == actions
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_plan_creates_a_bounded_number_of_pods(of, pods, actions):
     ],
 )
 def test_plan_deletes_condemned_pods_from_the_highest(of, pods, actions):
-    assert summary(plan(see(of, *pods))) == actions
+    assert summary(plan(observe(of, *pods))) == actions
 
 
 OLD = {"revision": "old"}
@@ -235,7 +235,7 @@ OLD = {"revision": "old"}
     ],
 )  # fmt: skip
 def test_plan_updates_from_the_highest(of, pods, actions):
-    assert summary(plan(see(of, *pods, current="old"))) == actions
+    assert summary(plan(observe(of, *pods, current="old"))) == actions
 
 
 @pytest.mark.parametrize(("requested", "expected"), [(3, 3), ("30%", 3), ("1%", 1), (0, 1)])
@@ -246,14 +246,14 @@ def test_max_unavailable(requested, expected):
 @pytest.mark.parametrize(("partition", "revision"), [(0, "new"), (1, "old")])
 def test_pods_below_the_partition_keep_the_current_revision(partition, revision):
     of = sts(updateStrategy={"rollingUpdate": {"partition": partition}})
-    (action,) = plan(see(of, current="old"))
+    (action,) = plan(observe(of, current="old"))
     assert identity.revision_of(action.pod) == revision
 
 
 def test_plan_restores_identity_labels():
     spoiled = pod(0)
     del spoiled.metadata.labels[identity.POD_NAME]
-    (action,) = plan(see(sts(1), spoiled))
+    (action,) = plan(observe(sts(1), spoiled))
     assert isinstance(action, ChangePod)
     assert identity.has_identity(action.pod)
 
@@ -265,27 +265,27 @@ WITH_CLAIM = {"volumeClaimTemplates": [CLAIM]}
 
 
 def test_plan_creates_claims_before_their_pod():
-    (action,) = plan(see(sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)))
+    (action,) = plan(observe(sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)))
     assert isinstance(action, MakePod)
     assert [name_of(claim.claim) for claim in action.claims] == ["data-web-0"]
     assert [owner.uid for owner in owners_of(action.claims[0].claim)] == ["set"]
 
 
 def test_plan_uses_existing_claims():
-    (action,) = plan(see(sts(1, **WITH_CLAIM), claims=[claim("data-web-0")]))
+    (action,) = plan(observe(sts(1, **WITH_CLAIM), claims=[claim("data-web-0")]))
     assert (action.claims, action.claim_errors) == ((), ())
 
 
 def test_pod_waits_for_a_terminating_claim():
-    (action,) = plan(see(sts(1, **WITH_CLAIM), claims=[claim("data-web-0", deleted=True)]))
+    (action,) = plan(observe(sts(1, **WITH_CLAIM), claims=[claim("data-web-0", deleted=True)]))
     assert action.claim_errors == ("pvc data-web-0 is being deleted",)
     of = sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
-    assert plan(see(of, claims=[claim("data-web-0", ("Pod", "web-0", "before"))])) == []
+    assert plan(observe(of, claims=[claim("data-web-0", ("Pod", "web-0", "before"))])) == []
 
 
 def test_plan_creates_missing_claims_of_a_pending_pod():
     of = sts(1, **WITH_CLAIM)
-    assert [type(item) for item in plan(see(of, pod(0, of=of, phase="Pending")))] == [MakeClaim]
+    assert [type(item) for item in plan(observe(of, pod(0, of=of, phase="Pending")))] == [MakeClaim]
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_plan_creates_missing_claims_of_a_pending_pod():
 )
 def test_plan_changes_owners_of_claims_of_pending_and_available_pods(present, kinds):
     of = sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
-    actions = plan(see(of, pod(0, of=of, **present), claims=[claim("data-web-0")]))
+    actions = plan(observe(of, pod(0, of=of, **present), claims=[claim("data-web-0")]))
     assert [type(action).__name__ for action in actions] == kinds
 
 
@@ -308,14 +308,16 @@ def test_plan_changes_owners_of_claims_of_pending_and_available_pods(present, ki
 def test_plan_reports_another_controller_of_a_claim(pods, reports):
     of = sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
     actions = plan(
-        see(of, *(pod(0, of=of, **present) for present in pods), claims=[claim("data-web-0", ("Controller", "o", "o"))])
+        observe(
+            of, *(pod(0, of=of, **present) for present in pods), claims=[claim("data-web-0", ("Controller", "o", "o"))]
+        )
     )
     assert [type(action) for action in actions if not isinstance(action, MakePod)] == [ReportController] * reports
 
 
 def test_condemned_pods_own_their_claims_before_deletion():
     of = sts(0, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
-    change, delete = plan(see(of, pod(0, of=of), claims=[claim("data-web-0", ("StatefulSet", "web", "set"))]))
+    change, delete = plan(observe(of, pod(0, of=of), claims=[claim("data-web-0", ("StatefulSet", "web", "set"))]))
     assert isinstance(change, ChangeClaim)
     assert [owner.uid for owner in owners_of(change.claim)] == ["pod-0"]
     assert isinstance(delete, DeletePod)
@@ -325,7 +327,7 @@ def test_condemned_pods_own_their_claims_before_deletion():
 
 
 def test_pods_are_counted():
-    world = see(sts(3), pod(0, **OLD), pod(1, ready=False), pod(2, deleted=True), current="old")
+    world = observe(sts(3), pod(0, **OLD), pod(1, ready=False), pod(2, deleted=True), current="old")
     status = plan_status(world, collisions=2)
     assert (status.replicas, status.readyReplicas, status.availableReplicas) == (3, 2, 2)
     assert (status.currentReplicas, status.updatedReplicas) == (1, 1)
@@ -335,7 +337,7 @@ def test_pods_are_counted():
 
 def test_status_drops_conditions_of_other_clients():
     of = sts(1, status={"replicas": 1, "conditions": [{"type": "A", "status": "True"}]})
-    assert plan_status(see(of, pod(0)), collisions=0).conditions is None
+    assert plan_status(observe(of, pod(0)), collisions=0).conditions is None
 
 
 @pytest.mark.parametrize(
@@ -351,7 +353,7 @@ def test_status_drops_conditions_of_other_clients():
     ],
 )
 def test_status_is_written_when_counts_revisions_or_generation_differ(changes, needed):
-    status = plan_status(see(sts(1), pod(0, ready=False)), collisions=0)
+    status = plan_status(observe(sts(1), pod(0, ready=False)), collisions=0)
     assert needs_write(msgspec.structs.replace(status, **changes), status) is needed
 
 
@@ -365,12 +367,12 @@ def test_status_is_written_when_counts_revisions_or_generation_differ(changes, n
     ],
 )
 def test_update_revision_becomes_current_when_complete(of, pods, current):
-    assert plan_status(see(of, *pods, current="old"), collisions=0).currentRevision == current
+    assert plan_status(observe(of, *pods, current="old"), collisions=0).currentRevision == current
 
 
 def test_seconds_to_requeue_is_the_next_availability():
-    assert seconds_to_requeue(see(sts(minReadySeconds=130), pod(0), pod(1, age=20))) == 30
-    assert seconds_to_requeue(see(sts(), pod(0))) is None
+    assert seconds_to_requeue(observe(sts(minReadySeconds=130), pod(0), pod(1, age=20))) == 30
+    assert seconds_to_requeue(observe(sts(), pod(0))) is None
 
 
 # On a server

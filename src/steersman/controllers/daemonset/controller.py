@@ -116,7 +116,7 @@ class DaemonSetController(ManagedController):
         may_write = await self.control.is_up_to_date(key, controlled_by(self.pods.lister, uid_of(ds)))
         pods = await self._claim(ds)
         await self._rename_duplicates(key, present, pods)
-        world = plan.see(
+        world = plan.observe(
             ds, self.nodes.lister, pods, labels_of(present.revision)[rules.REVISION_HASH], now=self.clock.now()
         )
         waits = await self._work(key, world, revisions, present) if may_write else _Outcome()

@@ -59,7 +59,7 @@ class PodsPlan:
     requeue_after_seconds: float | None = None
 
 
-def see(
+def observe(
     ds: DaemonSet, nodes: Iterable[Node], pods: Iterable[Pod], revision_hash: str, *, now: datetime
 ) -> ObservedState:
     """Return the state to plan with. ``pods``: those that the DaemonSet controls.

@@ -137,7 +137,7 @@ class GarbageCollector(ManagedController):
         identity = node.identity
         latest = self._cached(identity) or await self._get(identity)
         if latest is None or uid_of(latest) != identity.uid:
-            self._apply(self.graph.forget_absent(identity))
+            self._apply(self.graph.remove_absent(identity))
             return True
         if node.deleting_dependents:
             await self._go_on_in_foreground(node, latest)

@@ -129,7 +129,7 @@ class Graph:
             self._remove(node, identity, effects)
         return effects
 
-    def forget_absent(self, identity: Identity) -> Effects:
+    def remove_absent(self, identity: Identity) -> Effects:
         """Remove a virtual node that the server does not have."""
         effects = Effects()
         node = self.nodes.get(identity.uid)

@@ -35,7 +35,7 @@ class Kubelet(NamedTuple):
     #: Address for API servers; None if it does not listen.
     address: KubeletAddress | None = None
     #: Report whether another controller manages a pod on its node; None if all pods are simulated.
-    is_others: Callable[[Tree, Tree], bool] | None = None
+    is_managed_elsewhere: Callable[[Tree, Tree], bool] | None = None
     #: Server of the kubelet; None if it does not listen.
     server: LazyKubeletServer | None = None
 
@@ -210,7 +210,7 @@ def add_kubelet(
     """
     lookup = _InformerLookup(context)
     hosts: list[Host] = []
-    is_others = None
+    is_managed_elsewhere = None
     if options.process_pods:
         from steersman.nodes.processes.controller import ProcessPodController  # noqa: PLC0415 — off unless asked for
 
@@ -225,9 +225,9 @@ def add_kubelet(
         )
         manager.add(controller)
         hosts.append(controller.host)
-        is_others = controller.concerns
+        is_managed_elsewhere = controller.concerns
     if not options.serves_kubelet:
-        return Kubelet(None, is_others)
+        return Kubelet(None, is_managed_elsewhere)
     hosts.append(SimulatedHost(lookup.newest, lookup.node_of, clock=context.clock))
     clock, dice = context.clock, context.dice
     component_page = component_pages(options, clock=clock)
@@ -236,7 +236,7 @@ def add_kubelet(
         return _make_server(sock, options, lookup, hosts, component_page=component_page, clock=clock, dice=dice)
 
     server = manager.add(LazyKubeletServer(_listen(options.kubelet_address, options.kubelet_port), make))
-    return Kubelet(KubeletAddress(options.kubelet_address, server.port), is_others, server)
+    return Kubelet(KubeletAddress(options.kubelet_address, server.port), is_managed_elsewhere, server)
 
 
 def _listen(address: str, port: int) -> socket.socket:

@@ -71,7 +71,7 @@ class Write:
 Index = dict[str, Entry]
 
 
-def take_back(index: Index, write: Write, *, leases: LeaseTable) -> None:
+def roll_back(index: Index, write: Write, *, leases: LeaseTable) -> None:
     """Roll a failed write back; call it for the newest write first."""
     for key, before in reversed(write.undo):
         current = index.get(key)

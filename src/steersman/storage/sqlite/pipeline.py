@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from steersman.storage.sqlite.ack_record import COUNT_BITS, FINGERPRINT_MASK
 from steersman.storage.sqlite.batches import POSITION_BITS
-from steersman.storage.sqlite.index import Entry, Write, take_back
+from steersman.storage.sqlite.index import Entry, Write, roll_back
 from steersman.storage.sqlite.schema import POSITIONS_MAX, Kind
 from steersman.storage.sqlite.stalls import STALL_SECONDS, StallDetector
 from steersman.storage.store import Event, Put, Unavailable
@@ -276,7 +276,7 @@ class Pipeline:
         if refused:
             self._fingerprint = refused[0].fingerprint_before
         for write in reversed(refused):
-            take_back(self.index, write, leases=self._leases)
+            roll_back(self.index, write, leases=self._leases)
         self.refusals += 1
         self._settled += len(refused)
         for write in refused:

@@ -86,10 +86,10 @@ def read_session(connection: sqlite3.Connection) -> Session:
 def verify_start(path: Path, session: Session, wal: WalPosition) -> Verdict:
     """Compare the file with its record. Raises ``WritesMissing``."""
     record, exists = read_record(str(path))
-    return judge(path, session, record, wal, is_record_damaged=exists and record is None)
+    return verify_session(path, session, record, wal, is_record_damaged=exists and record is None)
 
 
-def judge(
+def verify_session(
     path: Path, session: Session, record: AckRecord | None, wal: WalPosition, *, is_record_damaged: bool = False
 ) -> Verdict:
     """Apply the rules of the module docstring. Raises ``WritesMissing``."""
@@ -102,7 +102,7 @@ def judge(
         state = "damaged" if is_record_damaged else "missing"
         raise WritesMissing(path, f"its record of acknowledged writes ({ack_path(str(path))}) is {state}")
     if session.session not in (record.session, record.previous_session):
-        return _judge_foreign(path, session, record)
+        return _verify_foreign_record(path, session, record)
     if session.revision < record.revision:
         reason = (
             f"{path}-wal is missing, cut short or damaged" if not session.is_closed else "it is older than its record"
@@ -112,14 +112,14 @@ def judge(
     if session.is_closed:
         return Verdict(expected if expected is not None else session.fingerprint)
     if record.is_closed and session.session == record.session:
-        return _judge_short_log(path, session, record)
+        return _verify_short_log(path, session, record)
     if _reaches(wal, record.wal):
         return Verdict(expected, needs_check=expected is None)
-    return _judge_short_log(path, session, record)
+    return _verify_short_log(path, session, record)
 
 
-def _judge_foreign(path: Path, session: Session, record: AckRecord) -> Verdict:
-    """Judge a file whose record belongs to another session: one of the two was copied or restored."""
+def _verify_foreign_record(path: Path, session: Session, record: AckRecord) -> Verdict:
+    """Verify a file whose record belongs to another session: one of the two was copied or restored."""
     if session.revision < record.revision:
         raise WritesMissing(
             path,
@@ -132,8 +132,8 @@ def _judge_foreign(path: Path, session: Session, record: AckRecord) -> Verdict:
     raise WritesMissing(path, f"its record of acknowledged writes ({ack_path(str(path))}) is of another session")
 
 
-def _judge_short_log(path: Path, session: Session, record: AckRecord) -> Verdict:
-    """Judge a file without the end of its log, which may still be complete."""
+def _verify_short_log(path: Path, session: Session, record: AckRecord) -> Verdict:
+    """Verify a file without the end of its log, which may still be complete."""
     if session.revision == record.revision:
         return Verdict(record.fingerprint, needs_check=True, drops_history=True)
     raise WritesMissing(

@@ -42,7 +42,7 @@ def main(descriptor: int) -> None:
     """Prepare the fork server and serve until the connection closes."""
     with tempfile.TemporaryDirectory(prefix="steersman-testing-") as directory:
         prepared = prepare(Path(directory))
-        rehearse(prepared, Path(directory))
+        warm_up(prepared, Path(directory))
         stop_workers()
         connection = socket.socket(fileno=descriptor)
         suspended_clusters = SuspendedClusters(partial(SuspendedCluster, prepared=prepared))
@@ -52,7 +52,7 @@ def main(descriptor: int) -> None:
         suspended_clusters.close()
 
 
-def rehearse(prepared: Prepared, directory: Path) -> None:
+def warm_up(prepared: Prepared, directory: Path) -> None:
     """Start and stop clusters, to import their modules, and add their states to the snapshots."""
 
     async def state_of(options: ClusterOptions) -> ClusterSnapshot:

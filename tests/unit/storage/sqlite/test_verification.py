@@ -15,7 +15,7 @@ from steersman.asynckit.clock import FakeClock
 from steersman.storage.sqlite import CorruptStore, NotAStore, SqliteStore, WritesMissing
 from steersman.storage.sqlite.ack_record import AckRecord, WalPosition
 from steersman.storage.sqlite.salvage import inspect, repair, salvage
-from steersman.storage.sqlite.verification import Session, Verdict, judge
+from steersman.storage.sqlite.verification import Session, Verdict, verify_session
 from steersman.storage.store import CorruptValue, Delete, Put, StoreError
 
 KEYS = 40
@@ -318,8 +318,8 @@ LATER_SALTS = b"\0\0\0\2efgh"
         ),
     ],
 )
-def test_judge_allows(tmp_path, session, record, wal, verdict):
-    assert judge(tmp_path / "store.db", session, record, wal) == verdict
+def test_verify_session_allows(tmp_path, session, record, wal, verdict):
+    assert verify_session(tmp_path / "store.db", session, record, wal) == verdict
 
 
 @pytest.mark.parametrize(
@@ -333,6 +333,6 @@ def test_judge_allows(tmp_path, session, record, wal, verdict):
         (session_of(session=8, is_closed=True, revision=6), record_of(), WalPosition(), "older than its record"),
     ],
 )
-def test_judge_refuses(tmp_path, session, record, wal, message):
+def test_verify_session_refuses(tmp_path, session, record, wal, message):
     with pytest.raises(StoreError, match=message):
-        judge(tmp_path / "store.db", session, record, wal)
+        verify_session(tmp_path / "store.db", session, record, wal)
