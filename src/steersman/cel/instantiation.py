@@ -5,7 +5,7 @@ Upstream: ``interpreter/decorators.go`` of cel-go and ``apiserver/pkg/cel/librar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.regexp import RegexpError, compile_regexp
 from steersman.cel import ast
@@ -59,7 +59,7 @@ def _call_error(node: ast.Call, environment: Environment, *, is_constant: bool) 
     return error is None, "" if error is None else str(error)
 
 
-def _text(node: Node) -> Any:
+def _text(node: Node) -> str | None:
     return node.value if isinstance(node, ast.Literal) and isinstance(node.value, str) else None
 
 

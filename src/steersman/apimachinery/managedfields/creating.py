@@ -98,7 +98,7 @@ class Creation:
 
 
 def _is_new(old: Any, value: Any, shape: Shape) -> bool:
-    """Report whether a field of the empty object is owned as if that did not have it, but for the field itself."""
+    """Report whether a field that the empty object has is owned as a field that it lacks. The field itself is not owned."""
     return bool(value != old and (shape.is_leaf or not old))
 
 

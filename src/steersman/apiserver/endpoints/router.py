@@ -84,10 +84,16 @@ class _Routes:
             return self.namespaced
         return not self.namespaced or info.verb in _ON_ALL_NAMESPACES
 
+    def warn(self, request: Request) -> None:
+        """Add the deprecation warning and its audit annotations to a request."""
+        if self.warning:
+            request.warnings.add(self.warning)
+            if request.annotations is not None:
+                for note, text in self.notes.items():
+                    request.annotations.add(note, text)
+
     def endpoint(self, info: RequestInfo, method: str) -> Endpoint:
-        """Return the endpoint of a request. Raises 404, 405, 400."""
-        if self.is_custom:
-            return self._custom_endpoint(info, method)
+        """Return the endpoint of a request for built-in kinds. Raises 404, 405, 400."""
         allowed = self._allowed(info)
         endpoint = self.endpoints.get(info.verb) if info.verb in allowed else None
         fits = method != "HEAD" or self.takes_path
@@ -97,7 +103,7 @@ class _Routes:
             raise path_not_found()
         raise method_not_allowed()
 
-    def _custom_endpoint(self, info: RequestInfo, method: str) -> Endpoint:
+    def custom_endpoint(self, info: RequestInfo, method: str) -> Endpoint:
         """Return the endpoint of a request for custom objects. Raises 405, 400.
 
         The verb alone decides: a HEAD is a read, and a POST may name an object. Upstream: ``crdHandler``.
@@ -162,16 +168,13 @@ class Router:
             if not endpoints:  # a missing subresource of a custom object has the error of a missing object
                 raise path_not_found() if resource.definition else not_found(resource.group_resource, info.name)
             routes = self._routes[key] = _Routes(resource, info.subresource, endpoints)
-        if routes.is_custom and not routes.is_in_scope(info):
-            return _page_not_found()
-        endpoint = None if routes.is_custom else routes.endpoint(info, request.method)
-        if routes.warning:
-            request.warnings.add(routes.warning)
-            if request.annotations is not None:
-                for note, text in routes.notes.items():
-                    request.annotations.add(note, text)
-        if endpoint is None:  # of custom objects: the warning precedes the errors of the route
-            endpoint = routes.endpoint(info, request.method)
+        if routes.is_custom:
+            if not routes.is_in_scope(info):
+                return _page_not_found()
+            routes.warn(request)  # the errors of the route have the warning, too
+            return routes.custom_endpoint(info, request.method)(request)
+        endpoint = routes.endpoint(info, request.method)
+        routes.warn(request)
         return endpoint(request)
 
     def _forget(self, group: str, version: str, resource: str) -> None:

@@ -88,13 +88,13 @@ class JobMetrics:
         """Count a finished Pod that gets the tracking finalizer (``add``) or loses it (``delete``)."""
         match change:
             case Added(new=pod):
-                was, has = False, _is_tracked(pod)
+                was_tracked, is_tracked = False, _is_tracked(pod)
             case Updated(old=old, new=pod):
-                was, has = _is_tracked(old), _is_tracked(pod)
+                was_tracked, is_tracked = _is_tracked(old), _is_tracked(pod)
             case Deleted(old=pod):
-                was, has = _is_tracked(pod), False
-        if was != has:
-            self._tracked.labels("add" if has else "delete").inc()
+                was_tracked, is_tracked = _is_tracked(pod), False
+        if was_tracked != is_tracked:
+            self._tracked.labels("add" if is_tracked else "delete").inc()
 
 
 def _mode(job: Job) -> str:
