@@ -19,10 +19,8 @@ from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, Sc
 from steersman.apimachinery.workmeter import charged
 
 _UNITS_PER_NAME: Final = 1
-#: Bounds of the forms of one type: their number, their names, and the characters of these.
-_FORMS_MAX: Final = 64
-_FORM_NAMES_MAX: Final = 48
-_FORM_CHARACTERS_MAX: Final = 1024
+#: Objects with more fields are sorted in parts.
+_SORTED_AT_ONCE_MAX: Final = 48
 
 
 class Shape:
@@ -48,27 +46,11 @@ class Shape:
         return None
 
 
-class _Form:
-    """Owned fields of all objects with the same names in the same order, as far as the names determine them."""
-
-    __slots__ = ("node", "parts")
-
-    def __init__(self, node: Node, parts: list[tuple[str, str, Shape]]) -> None:
-        #: Elements in upstream's order; those of parts are placeholders. Shared by the sets of all objects without parts.
-        self.node: Final = node
-        #: Name, element and shape of each field whose set depends on its value.
-        self.parts: Final = parts
-
-
 class ObjectShape(Shape):
     """Object with separately owned parts."""
 
-    __slots__ = ("_forms",)
+    __slots__ = ()
     is_leaf = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._forms: dict[tuple[str, ...], _Form] = {}
 
     def step(self, name: str) -> tuple[str, Shape]:
         """Return the element and the shape of a field or key."""
@@ -80,38 +62,12 @@ class ObjectShape(Shape):
     def everything(self, value: Any) -> Node:
         if type(value) is not dict or not value:
             return LEAF_NODE
-        if len(value) > _FORM_NAMES_MAX:
-            node: Node = {SELF: LEAF_NODE}
-            for name in charged(sorted_in_parts(value), _UNITS_PER_NAME):
-                element, shape = self.step(name)
-                node[element] = LEAF_NODE if shape.is_leaf else shape.everything(value[name])
-            return node
-        fields: dict[str, Any] = value
-        names = tuple(fields)
-        form = self._forms.get(names)
-        if form is None:
-            form = self._new_form(names)
-        if not form.parts:
-            return form.node
-        node = form.node.copy()
-        for name, element, shape in form.parts:
-            node[element] = shape.everything(fields[name])
-        return node
-
-    def _new_form(self, names: tuple[str, ...]) -> _Form:
         node: Node = {SELF: LEAF_NODE}
-        parts: list[tuple[str, str, Shape]] = []
-        for name in sorted(names):
+        names = charged(sorted_in_parts(value), _UNITS_PER_NAME) if len(value) > _SORTED_AT_ONCE_MAX else sorted(value)
+        for name in names:
             element, shape = self.step(name)
-            node[element] = LEAF_NODE
-            if not shape.is_leaf:
-                parts.append((name, element, shape))
-        form = _Form(node, parts)
-        if sum(map(len, names)) <= _FORM_CHARACTERS_MAX:
-            if len(self._forms) >= _FORMS_MAX:
-                self._forms.clear()
-            self._forms[names] = form
-        return form
+            node[element] = LEAF_NODE if shape.is_leaf else shape.everything(value[name])
+        return node
 
 
 class FieldsShape(ObjectShape):

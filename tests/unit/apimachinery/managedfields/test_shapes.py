@@ -107,11 +107,6 @@ def test_everything_contains_the_keys_of_maps_of_any_size(widget, count):
         assert list(fields.items()) == list(expected.items())
 
 
-def test_everything_of_objects_with_the_same_names_shares_what_has_no_parts(widget):
-    first, second = (everything(widget, {"limits": {"a": text}}) for text in ("1", "2"))
-    assert first["f:limits"] is second["f:limits"]
-
-
 def test_everything_distinguishes_parts_of_objects_with_the_same_names(widget):
     for limits in ({"a": "1"}, {"b": "1"}, {}, None, {"a": "1"}):
         expected = {} if not limits else {".": {}, **{f"f:{name}": {} for name in limits}}
