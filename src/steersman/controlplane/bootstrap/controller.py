@@ -3,8 +3,7 @@
 Before the server is ready, post-start hooks create the Service ``kubernetes``, repair cluster IPs and node ports, publish the
 authentication settings, and create the identity Lease. ``start_loops`` then publishes the server's endpoint and starts
 ``BootstrapLoops``, which maintain these objects while the server runs. ``stop`` ends the loops and withdraws the endpoint while
-the
-server still serves requests.
+the server still serves requests.
 
 Modules of the loops are imported in a thread after the start, so that they do not delay it.
 
