@@ -75,7 +75,7 @@ def names(pods):
         ({"hostNetwork": True}, node(taints=[("node.kubernetes.io/network-unavailable", "NoSchedule")]), (True, True)),
     ],
 )
-def test_judge(pod_spec, obj, eligibility):
+def test_node_should_run_daemon_pod(pod_spec, obj, eligibility):
     assert rules.node_should_run_daemon_pod(daemon(pod_spec=pod_spec), obj) == eligibility
 
 

@@ -100,7 +100,7 @@ def test_best_volume_obeys_selector_and_delayed_binding():
 
 
 @pytest.mark.parametrize(
-    ("obj", "why"),
+    ("obj", "reason"),
     [
         (volume(), ""),
         (volume(size="1Mi"), "requested PV is too small"),
@@ -110,8 +110,8 @@ def test_best_volume_obeys_selector_and_delayed_binding():
         (volume(volumeAttributesClassName="x"), "VolumeAttributesClassName does not match"),
     ],
 )
-def test_mismatch_reason(obj, why):
-    assert mismatch_reason(obj, claim()) == why
+def test_mismatch_reason(obj, reason):
+    assert mismatch_reason(obj, claim()) == reason
 
 
 def test_default_class_is_the_newest():
@@ -216,15 +216,15 @@ def test_reclaim(obj, what):
 
 
 @pytest.mark.parametrize(
-    ("source", "why"),
+    ("source", "reason"),
     [
         ({"nfs": {"server": "s", "path": "/"}}, "no deletable volume plugin matched"),
         ({"csi": {"driver": "d", "volumeHandle": "h"}}, "no volume plugin matched"),
     ],
 )
-def test_reclaim_reports_missing_deleter_plugin(source, why):
+def test_reclaim_reports_missing_deleter_plugin(source, reason):
     _, event = reclaim(volume(persistentVolumeReclaimPolicy="Delete", **source))
-    assert event.message == f'error getting deleter volume plugin for volume "v": {why}'
+    assert event.message == f'error getting deleter volume plugin for volume "v": {reason}'
 
 
 def test_bound_objects_have_the_bound_by_controller_annotation():
@@ -248,7 +248,7 @@ def test_unbound_volume_keeps_a_users_claim_ref():
 
 def test_phases_in_effect_are_not_written():
     assert volume_in_phase(volume(), "Available") is None
-    assert volume_in_phase(volume(), "Failed", "why").status.message == "why"
+    assert volume_in_phase(volume(), "Failed", "reason").status.message == "reason"
     bound = claim_in_phase(claim(), "Bound", volume(size="7Gi"))
     assert (bound.status.phase, bound.status.capacity) == ("Bound", {"storage": "7Gi"})
     assert claim_in_phase(bound, "Bound", volume(size="9Gi")) is None

@@ -119,14 +119,14 @@ def test_update_hooks_by_subresource():
 
 
 @pytest.mark.parametrize(
-    ("last", "own", "where"),
+    ("last", "own", "fields"),
     [
         (False, True, ["metadata.labels", "spec"]),
         (True, True, ["spec"]),
         (True, False, ["metadata.labels"]),
     ],
 )
-def test_metadata_of_a_new_object_is_checked_last_for_some_kinds(last, own, where):
+def test_metadata_of_a_new_object_is_checked_last_for_some_kinds(last, own, fields):
     class Kind(Strategy):
         checks_metadata_last = last
 
@@ -136,4 +136,4 @@ def test_metadata_of_a_new_object_is_checked_last_for_some_kinds(last, own, wher
     ctx = RequestContext(UserInfo("a"), FakeClock().now(), namespace="n")
     with pytest.raises(StatusError) as caught:
         before_create(Kind(), ctx, {"metadata": {"name": "a", "namespace": "n", "labels": {"B!": ""}}})
-    assert [cause["field"] for cause in caught.value.status["details"]["causes"]] == where
+    assert [cause["field"] for cause in caught.value.status["details"]["causes"]] == fields
