@@ -59,7 +59,7 @@ class DeviceTaintEvictionController(ManagedController):
         #: UIDs of pods with a scheduled eviction, by key.
         self._waiting: dict[str, str] = {}
         #: Responsible rules by pod key, for the counts in their conditions.
-        self._blamed: dict[str, frozenset[str]] = {}
+        self._responsible_rules: dict[str, frozenset[str]] = {}
         #: Numbers of evicted pods by name of existing rules.
         self._evicted: dict[str, int] = {}
         self._pods = self.watch(Pod, when=_matters)
@@ -144,9 +144,9 @@ class DeviceTaintEvictionController(ManagedController):
 
     def _enqueue_rules(self, key: str, rules: frozenset[str]) -> None:
         """Schedule a status update of the rules that evict or evicted the pod."""
-        before = self._blamed.pop(key, frozenset())
+        before = self._responsible_rules.pop(key, frozenset())
         if rules:
-            self._blamed[key] = rules
+            self._responsible_rules[key] = rules
         for rule in rules | before:
             self._rule_queue.add_after(rule, PERIOD_SECONDS)
 

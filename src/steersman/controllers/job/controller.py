@@ -65,7 +65,7 @@ class JobController(ManagedController):
         self._untracked: Final[dict[str, set[str]]] = {}
         self._failures: Final[dict[str, Failures]] = {}
         #: Monotonic time of the last reconcile by key.
-        self._looked: Final[dict[str, float]] = {}
+        self._last_reconciled: Final[dict[str, float]] = {}
         self.jobs.add_callback(self._job_changed)
         self.pod_events: Final[PodEvents[Job]] = PodEvents(
             self,
@@ -95,7 +95,7 @@ class JobController(ManagedController):
 
     def _enqueue_soon(self, job: Job) -> None:
         """Enqueue with at most one sync per second: Pods of a large Job finish together, and each sync writes."""
-        since = self.clock.monotonic() - self._looked.get(key_of(job), -BATCH_SECONDS)
+        since = self.clock.monotonic() - self._last_reconciled.get(key_of(job), -BATCH_SECONDS)
         self.enqueue_after(job, max(0.0, BATCH_SECONDS - since))
 
     def _pod_matters(self, job: Job, pod: Pod) -> None:
@@ -146,7 +146,7 @@ class JobController(ManagedController):
             message = "Skipped Job sync because completion mode is unknown"
             self.events.event(job, "Warning", "UnknownCompletionMode", message)
             return None
-        self._looked[key] = self.clock.monotonic()
+        self._last_reconciled[key] = self.clock.monotonic()
         up_to_date = await self.control.is_up_to_date(key, controlled_by(self.pods.lister, uid_of(job)))
         pods = await self._claim(job)
         seen = observe(
@@ -158,7 +158,7 @@ class JobController(ManagedController):
         self.control.forget(key)
         self._untracked.pop(key, None)
         self._failures.pop(key, None)
-        self._looked.pop(key, None)
+        self._last_reconciled.pop(key, None)
 
     def _stale_untracked(self, key: str, pods: Iterable[Pod]) -> set[str]:
         """Return Pods without finalizer that the cache still shows with it."""

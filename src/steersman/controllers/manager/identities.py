@@ -133,11 +133,11 @@ class AccountTokens:
         self._identity: Identity | None = None
         self._renew_at: datetime | None = None
         #: Serializes requests; concurrent callers share the result.
-        self._asking = asyncio.Lock()
+        self._request_lock = asyncio.Lock()
 
     async def identity(self) -> Identity:
         """Return a token that is valid for some time. Raises ``ConfigError`` if none can be requested."""
-        async with self._asking:
+        async with self._request_lock:
             if self._identity is None or (self._renew_at and self._root.clock.now() >= self._renew_at):
                 try:
                     with uncounted():

@@ -40,7 +40,7 @@ class NodeIPAMController(ManagedController):
         super().__init__(context, workers=_WORKERS)
         self._ranges = ranges(context.options)
         #: CIDRs allocated to Nodes without them in the cache: a failed write may have had effect.
-        self._offered: dict[str, list[str]] = {}
+        self._allocated: dict[str, list[str]] = {}
         self._nodes = self.informer(Node)
         self._nodes.add_callback(self._node_changed)
 
@@ -52,7 +52,7 @@ class NodeIPAMController(ManagedController):
     def _node_changed(self, change: Change[Node]) -> None:
         node = change.latest
         if isinstance(change, Deleted):
-            self._release([*cidrs_of(node), *self._offered.pop(name_of(node), ())])
+            self._release([*cidrs_of(node), *self._allocated.pop(name_of(node), ())])
             return
         self._occupy(node)
         self.queue.add(name_of(node))
@@ -78,16 +78,16 @@ class NodeIPAMController(ManagedController):
             return
         has = cidrs_of(node)
         if has:
-            unused = [cidr for cidr in self._offered.pop(key, ()) if cidr not in has]
+            unused = [cidr for cidr in self._allocated.pop(key, ()) if cidr not in has]
             if unused:
                 self._release(unused)
             return
-        if key not in self._offered:
+        if key not in self._allocated:
             if any(node_range.is_full for node_range in self._ranges):
                 self._record(node, "CIDRNotAvailable")
                 return
-            self._offered[key] = [node_range.take() for node_range in self._ranges]
-        patch = cidr_patch(uid_of(node), self._offered[key])
+            self._allocated[key] = [node_range.take() for node_range in self._ranges]
+        patch = cidr_patch(uid_of(node), self._allocated[key])
         try:
             written = await self.client.patch(Node, key, patch, patch_type=PatchType.STRATEGIC)
         except NotFound:

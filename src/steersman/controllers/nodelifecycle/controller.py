@@ -58,10 +58,10 @@ class NodeLifecycleController(ManagedController):
         self._zones = Zones(self._rates)
         self._taint_queues: dict[str, RateLimitedQueue] = {}
         #: Nodes admitted by the rate limiter that are not tainted yet.
-        self._called: set[str] = set()
+        self._admitted: set[str] = set()
         self._health: dict[str, Health] = {}
         #: Unready Nodes with pods that are not marked unready yet.
-        self._untold: set[str] = set()
+        self._unmarked: set[str] = set()
         #: True if no zone has a healthy Node; None before the first check.
         self._all_down: bool | None = None
         self._nodes = self.informer(Node)
@@ -114,8 +114,8 @@ class NodeLifecycleController(ManagedController):
         name = name_of(node)
         self._record(node, "RemovingNode", "Removing Node {} from Controller")
         self._health.pop(name, None)
-        self._leave(name)
-        self._untold.discard(name)
+        self._withdraw(name)
+        self._unmarked.discard(name)
         if self._zones.remove(name):
             self._update_zone_rates()
 
@@ -160,30 +160,30 @@ class NodeLifecycleController(ManagedController):
         if zone not in self._taint_queues:
             rate = self._zones.rate(zone)
             self._taint_queues[zone] = RateLimitedQueue(
-                rate, clock=self.clock, call=self._call, settle_seconds=_SETTLE_SECONDS
+                rate, clock=self.clock, call=self._admit, settle_seconds=_SETTLE_SECONDS
             )
         return self._taint_queues[zone]
 
-    def _call(self, name: str) -> None:
-        self._called.add(name)
+    def _admit(self, name: str) -> None:
+        self._admitted.add(name)
         self.queue.add(name)
 
-    def _leave(self, name: str) -> None:
-        self._called.discard(name)
+    def _withdraw(self, name: str) -> None:
+        self._admitted.discard(name)
         for queue in self._taint_queues.values():
             queue.remove(name)
 
     def _may_evict(self, node: Node) -> bool:
         name = name_of(node)
         if not eviction_key(node) or self._all_down:
-            self._leave(name)
+            self._withdraw(name)
             return False
         if is_evicting(node):
-            self._leave(name)
+            self._withdraw(name)
             return True
-        if name not in self._called:
+        if name not in self._admitted:
             self._queue_of(zone_of(node)).add(name)
-        return name in self._called
+        return name in self._admitted
 
     # Writes
 
@@ -199,7 +199,7 @@ class NodeLifecycleController(ManagedController):
         left_seconds = health.seconds_left(self._grace, monotonic=self.clock.monotonic())
         if left_seconds <= 0:
             node = await self._mark_silent(key, node)
-        if key in self._untold:
+        if key in self._unmarked:
             await self._mark_pods_unready(key, node)
         await self._write_spec(key, node)
         return Result(requeue_after_seconds=left_seconds) if left_seconds > 0 else None
@@ -214,7 +214,7 @@ class NodeLifecycleController(ManagedController):
         if ready_status(node) == "True":
             reference = {"apiVersion": "v1", "kind": "Node", "name": key, "uid": uid_of(node)}
             self.events.event(reference, "Normal", "NodeNotReady", f"Node {key} status is now: NodeNotReady")
-            self._untold.add(key)
+            self._unmarked.add(key)
         return written
 
     async def _write_spec(self, key: str, node: Node) -> None:
@@ -231,7 +231,7 @@ class NodeLifecycleController(ManagedController):
     async def _mark_pods_unready(self, name: str, node: Node) -> None:
         if ready_status(node) != "True":
             await self._mark_unready(self._pods.lister.by_index(BY_NODE, name))
-        self._untold.discard(name)
+        self._unmarked.discard(name)
 
     async def _reconcile_pod(self, key: str) -> None:
         pod = self._pods.lister.by_key(key)

@@ -42,7 +42,7 @@ class _Parser:
         self._at = 0
         self._bodies: dict[str, Body] = {}
         #: Invoked templates and the lines of their invocations.
-        self._called: list[tuple[str, int]] = []
+        self._invocations: list[tuple[str, int]] = []
         self._body = Body()
         self._names: list[tuple[str, int]] = [("$", 0)]
         self._loops = 0
@@ -55,7 +55,7 @@ class _Parser:
         if end:
             raise self._fault(f"unexpected {{{{{end}}}}}")
         body.steps = steps
-        for name, line in self._called:
+        for name, line in self._invocations:
             if name not in self._bodies:
                 raise TemplateSyntaxError(f'line {line}: template "{name}" not defined')
         return Template(body, mutates_data=self._mutates_data)
@@ -204,7 +204,7 @@ class _Parser:
 
     def _invoke(self) -> Step:
         name = self._name()
-        self._called.append((name, self._line))
+        self._invocations.append((name, self._line))
         argument = executor.constant(None) if self._peek() is _END else self._pipeline()
         self._expect_end()
         return executor.invoked(self._bodies, name, argument)

@@ -101,8 +101,8 @@ class EtcdStore:
         self._idle: asyncio.Future[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         #: Callers of ``current_revision`` served by the next request; bounded by the callers.
-        self._asking: list[asyncio.Future[int]] = []
-        self._is_asking = False
+        self._revision_callers: list[asyncio.Future[int]] = []
+        self._is_reading_revision = False
 
     @classmethod
     async def open(
@@ -171,10 +171,10 @@ class EtcdStore:
     async def current_revision(self) -> int:
         with self._request:
             answered: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-            self._asking.append(answered)
-            if not self._is_asking:
-                self._is_asking = True
-                self._tasks.start("current revision", self._ask_revision())
+            self._revision_callers.append(answered)
+            if not self._is_reading_revision:
+                self._is_reading_revision = True
+                self._tasks.start("current revision", self._read_revision())
             revision = await answered
         if not await self._log.reached(revision):
             raise Unavailable(f"the watch of etcd is at revision {self._log.revision}, etcd at {revision}")
@@ -183,11 +183,11 @@ class EtcdStore:
     async def reached(self, revision: int, *, seconds: float) -> bool:
         return await self._log.reached(revision, seconds=seconds)
 
-    async def _ask_revision(self) -> None:
+    async def _read_revision(self) -> None:
         """Serve the callers that are waiting when the request is sent; repeat until none is left."""
         try:
-            while self._asking:
-                callers, self._asking = self._asking, []
+            while self._revision_callers:
+                callers, self._revision_callers = self._revision_callers, []
                 position = self._log.position
                 try:
                     header = await self._client.revision()
@@ -199,7 +199,7 @@ class EtcdStore:
                         if not caller.done():
                             caller.set_result(header.revision)
         finally:
-            self._is_asking = False
+            self._is_reading_revision = False
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         answer = await self._range(self._keys.encode(key), b"", revision=revision)

@@ -131,15 +131,15 @@ def probe_hosts(_: dict[str, str], spec: Tree, version: int) -> Violation | None
     """Check hosts of probes and lifecycle handlers: only the Pod itself."""
     if version < 34:
         return None
-    bad = sorted(set(names_where(spec, lambda container: list(_called(container)))))
+    bad = sorted(set(names_where(spec, lambda container: list(_hosts(container)))))
     if not bad:
         return None
-    hosts = sorted({host for container in containers(spec) for host in _called(container)})
+    hosts = sorted({host for container in containers(spec) for host in _hosts(container)})
     use, word = plural("uses", "use", len(bad)), plural("host", "hosts", len(hosts))
     return Violation("probe or lifecycle host", f"{named(bad)} {use} probe or lifecycle {word} {quoted(hosts)}")
 
 
-def _called(container: Tree) -> Iterator[str]:
+def _hosts(container: Tree) -> Iterator[str]:
     lifecycle = container.get("lifecycle") or {}
     handlers = [container.get(name) for name in ("livenessProbe", "readinessProbe", "startupProbe")]
     handlers += [lifecycle.get("postStart"), lifecycle.get("preStop")]
