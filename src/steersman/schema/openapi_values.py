@@ -42,7 +42,6 @@ class Fault(NamedTuple):
 
     #: Path of the value (of the parent object for a missing field); empty for the whole.
     place: str
-    #: True if the path begins below the validated value; it is then empty for errors of the whole value.
     error: FieldError
 
 

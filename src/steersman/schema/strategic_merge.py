@@ -329,7 +329,8 @@ def _arranged(items: list[Any], keys: list[Any], wanted_order: Iterable[Any], st
     """
     wanted_places = _places(wanted_order)
     stored_places = _places(stored_order)
-    #: Places in the wanted order, or for the others in the stored one; then the place in the stored order, or -1.
+    # Sort key, place in ``stored_order`` (-1 if absent), item. The key is the place in ``wanted_order``, for ``others`` that in
+    # ``stored_order``.
     ordered: list[tuple[int, int, Any]] = []
     others: list[tuple[int, int, Any]] = []
     for key, item in zip(keys, items, strict=True):

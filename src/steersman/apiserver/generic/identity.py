@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 #: As upstream's ``maxNameGenerationCreateAttempts``.
 NAME_ATTEMPTS_MAX: Final = 8
 
-#: Digits are drawn for so many uids at once, which is cheaper.
+#: Number of uids whose digits are drawn at once, which is cheaper.
 _BLOCK_UIDS: Final = 64
 _UID_BYTES: Final = 16
 _UID_DIGITS: Final = 2 * _UID_BYTES
-#: Two bits of this digit say which layout the uid has (RFC 9562, variant), the others are random.
+#: Two bits of this digit are the variant (RFC 9562), the others are random.
 _VARIANTS: Final = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 
 

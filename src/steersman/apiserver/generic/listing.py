@@ -59,7 +59,7 @@ class ListOptions(msgspec.Struct, frozen=True):
     timeout_seconds: int | None = None
     send_initial_events: bool | None = None
     allow_bookmarks: bool = False
-    #: As it came; the list says what it is a part of.
+    #: Unparsed; ``metadata.shardInfo`` of the list repeats it.
     shard_selector: str = ""
 
 
@@ -67,7 +67,7 @@ class Page(msgspec.Struct, frozen=True):
     """A list, or a part of one."""
 
     entries: list[Entry]
-    #: Its ListMeta.
+    #: ListMeta.
     metadata: Tree
 
 

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock, Timer
 
-#: From one round's start to the next one's: eight times as long as the round took, so that a round of few is hardly ever
-#: waited for (one of a single slice took what the slice took: other work of the loop meanwhile is not its cost); this is
-#: enough in any case …
-ROUND_SECONDS_MIN: Final = 0.004
+#: Share of the loop's time that short rounds may take: the next round starts eight durations after the start of the last.
 _IDLE_SHARE: Final = 1 / 8
-#: … unless it is less than half as long again as the round took: fan-out leaves a third of the loop's time to others (and
-#: within a round they get their turn after every slice). No round waits longer than that.
+#: Upper bound of that interval …
+ROUND_SECONDS_MIN: Final = 0.004
+#: … except after rounds that exceed this share of it: other tasks get at least a third of the loop's time.
 _ROUND_SHARE: Final = 2 / 3
+#: Upper bound of the interval in any case.
 ROUND_SECONDS_MAX: Final = 0.03
 #: Waiters that are woken in one slice, about half a millisecond of work, before other tasks run.
 _SLICE: Final = 32
@@ -66,7 +65,7 @@ class Wakeups:
         self._round: list[WatchWaiter] | None = None
         self._round_began = 0.0
         self._round_size = 0
-        #: Duration in seconds of a round of a single slice.
+        #: Duration in seconds of the last round of a single slice, without other work of the loop.
         self._round_took = 0.0
         self._next_round = 0.0
         self._timer: Timer | None = None

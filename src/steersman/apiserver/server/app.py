@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _SWEEP_SECONDS: Final = 1.0
 #: As upstream, longer audit IDs of clients are truncated.
 _AUDIT_ID_MAX: Final = 64
-#: Maximum number of characters in all Warning headers (upstream's ``truncateAtTotalRunes``).
 _CACHE_CONTROL: Final = (b"cache-control", b"no-cache, private")
 
 

@@ -25,7 +25,7 @@ SIGNER: Final = "kubernetes.io/kube-apiserver-serving"
 #: Length of the hash in a bundle's name.
 _HASH_BYTES: Final = 12
 _DESCRIPTION: Final = "kubernetes.io/description"
-#: Part of the API.
+#: Text of upstream's root CA publisher.
 _DESCRIPTION_TEXT: Final = (
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
     "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from steersman.runtime.context import ControllerContext
 
 
-#: After a deletion an allocation that began before may still be written; the next check observes it.
+#: Field manager of the finalizer in upstream, where a controller of kube-controller-manager sets it.
 _FINALIZER_MANAGER: Final = "kube-controller-manager"
 
 #: Delay for the creator's further writes, which have the resourceVersion as precondition; the range is usable.

@@ -25,7 +25,7 @@ _TAIL = struct.Struct("<QQQQI8s")
 _BODY_BYTES = _HEAD.size + _TAIL.size
 _CHECKSUM = struct.Struct("<I")
 _COPY_BYTES = _BODY_BYTES + _CHECKSUM.size
-#: Both copies.
+#: Size of both copies.
 RECORD_BYTES = 2 * _COPY_BYTES
 
 #: Revisions reserved in the database before any of them is used; see ``reserved_revision`` in ``schema``.

@@ -36,7 +36,7 @@ FLOW_SCHEMAS: Final[dict[str, Tree]] = {
         "rules": _everything("system:unauthenticated", "system:authenticated"),
     },
 }
-#: Mutable fields of the mandatory level ``exempt``.
+#: Specs of the mandatory priority levels, by name.
 PRIORITY_LEVELS: Final[dict[str, Tree]] = {
     EXEMPT: {"type": "Exempt", "exempt": {"nominalConcurrencyShares": 0, "lendablePercent": 0}},
     CATCH_ALL: {
