@@ -37,7 +37,15 @@ from steersman.controlplane.bootstrap.default_objects import FLOW_CONTROL_HOOK, 
 from steersman.controlplane.bootstrap.post_start_hooks import PostStartHooks
 from steersman.controlplane.definitions import LoopbackDefinitionWriter
 from steersman.controlplane.flow_control import make_flow_control
-from steersman.controlplane.paths import HealthChecks, add_about, add_discovery, add_health, add_openid, add_zpages
+from steersman.controlplane.paths import (
+    HealthChecks,
+    add_about,
+    add_discovery,
+    add_flow_control_dumps,
+    add_health,
+    add_openid,
+    add_zpages,
+)
 from steersman.controlplane.resources import Resources
 from steersman.controlplane.runtime_config import served_resources
 from steersman.controlplane.server_metrics import ServerMetrics
@@ -153,6 +161,8 @@ class ServerCore:
         add_health(routes, self._health_checks())
         add_about(routes, collectors=self._collectors(metrics))
         add_zpages(routes, self._options.reported_flags, clock=self._clock)
+        if self._flow_control is not None:
+            add_flow_control_dumps(routes, self._flow_control.control, clock=self._clock)
         add_openid(
             routes,
             self._options.service_account_issuer[0],

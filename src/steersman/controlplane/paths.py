@@ -8,6 +8,7 @@ from steersman.apimachinery.zpages import flagz, negotiate_page, statusz
 from steersman.apiserver.discovery.handlers import DiscoveryHandlers
 from steersman.apiserver.discovery.openid import CONFIGURATION_PATH, KEYS_PATH, OpenID
 from steersman.apiserver.discovery.version import VersionEndpoint
+from steersman.apiserver.flowcontrol.dumps import Instant, dump_priority_levels, dump_queues, dump_requests
 from steersman.apiserver.health.checks import Check, HealthEndpoint, ping
 from steersman.apiserver.http import Response
 from steersman.apiserver.observability import process_metrics
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.zpages import PageContent
     from steersman.apiserver.discovery.catalog import Catalog
+    from steersman.apiserver.flowcontrol.control import FlowControl
     from steersman.apiserver.http import Request
     from steersman.apiserver.observability.metrics import Family
     from steersman.apiserver.openapi.handlers import OpenAPIHandlers
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
 
 _COMPONENT: Final = "kube-apiserver"
+_FLOW_CONTROL_DUMPS: Final = "/debug/api_priority_and_fairness"
 
 
 class HealthChecks(NamedTuple):
@@ -147,3 +150,21 @@ def add_zpages(routes: Routes, flags: Mapping[str, str], *, clock: Clock) -> Non
 
     routes.add("/statusz", status, methods=ANY_METHOD)
     routes.add("/flagz", flag_values, methods=ANY_METHOD)
+
+
+def add_flow_control_dumps(routes: Routes, control: FlowControl, *, clock: Clock) -> None:
+    """Add the dumps of priority and fairness. Upstream: ``configController.Install``."""
+
+    async def dump(request: Request) -> Response:
+        match request.path.rpartition("/")[2]:
+            case "dump_priority_levels":
+                text = dump_priority_levels(control)
+            case "dump_queues":
+                text = dump_queues(control)
+            case _:
+                now = Instant(clock.now(), clock.monotonic())
+                text = dump_requests(control, now, with_details=bool(request.param("includeRequestDetails")))
+        return Response(200, text.encode("utf-8", "replace"), content_type=b"text/plain; charset=utf-8")
+
+    for name in ("dump_priority_levels", "dump_queues", "dump_requests"):
+        routes.add(f"{_FLOW_CONTROL_DUMPS}/{name}", dump, methods=ANY_METHOD, listed=False)

@@ -114,3 +114,16 @@ async def test_rejected_condition_write_is_retried(server, monkeypatch, caplog):
     await server.request("POST", f"{API}/flowschemas", body=body.encode())
     await until(server, "s", "True")
     assert "trying again" in caplog.text
+
+
+async def test_dumps_describe_the_request_itself_and_are_not_listed(server):
+    prefix = "/debug/api_priority_and_fairness"
+    levels = await server.request("GET", f"{prefix}/dump_priority_levels")
+    assert dict(levels.headers)[b"content-type"] == b"text/plain; charset=utf-8"
+    assert "exempt,            0,            false,  false,       0,               1," in levels.body.decode()
+    queues = (await server.request("GET", f"{prefix}/dump_queues")).body.decode().splitlines()
+    assert {line.partition(",")[0] for line in queues[1:]}.isdisjoint({"exempt", "catch-all"})
+    path = f"{prefix}/dump_requests"
+    [_, own] = (await server.request("GET", f"{path}?includeRequestDetails=1")).body.decode().splitlines()
+    assert path in own
+    assert prefix not in (await server.request("GET", "/")).body.decode()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.filters.max_in_flight import READING, is_long_running, too_many_requests
+from steersman.apiserver.flowcontrol.control import FlowRequest
 from steersman.apiserver.flowcontrol.levels import CANCELLED, TIME_OUT, Waiting
 from steersman.apiserver.flowcontrol.shuffle_sharding import flow_hash
 
@@ -66,6 +67,9 @@ class PriorityAndFairness:
             counts.waited_in_vain_seconds.observe(0)
             counts.reject(reason)
             return None
+        self.control.waiting[waiting] = FlowRequest(
+            flow, request.user, request.info, seats, waiting.arrived, None, waiting
+        )
         counts.waiting += 1
         counts.waiting_seats += seats
         timer = clock.timer(self._wait_max_seconds, wake)
@@ -76,6 +80,7 @@ class PriorityAndFairness:
             raise
         finally:
             timer.cancel()
+            del self.control.waiting[waiting]
             counts.waiting -= 1
             counts.waiting_seats -= seats
         if not waiting.dispatched:
@@ -106,6 +111,7 @@ def priority_and_fairness(means: PriorityAndFairness, in_flight: InFlight) -> Fi
     A watch holds its seats until it is initialized; other long-running requests are exempt.
     """
     classify, monotonic = means.control.classify, means.clock.monotonic
+    running = means.control.executing
 
     def wrap(handler: Handler) -> Handler:
         async def filtered(request: Request) -> Response:
@@ -116,7 +122,7 @@ def priority_and_fairness(means: PriorityAndFairness, in_flight: InFlight) -> Fi
             level, counts = flow.level, flow.counts
             seats = means.seats(info) if info.verb == "list" else 1
             waited: Waiting | None = None
-            started = monotonic()
+            arrived = started = monotonic()
             if level.begin(seats, started):
                 counts.waited_seconds.counts[0] += 1
             else:
@@ -126,6 +132,7 @@ def priority_and_fairness(means: PriorityAndFairness, in_flight: InFlight) -> Fi
                 started = monotonic()
             counts.executing += 1
             counts.executing_seats += seats
+            running[request] = FlowRequest(flow, request.user, info, seats, arrived, started, waited)
             is_reading = info.verb in READING or info.verb == "watch"
             if is_reading:
                 in_flight.reading += 1
@@ -140,6 +147,7 @@ def priority_and_fairness(means: PriorityAndFairness, in_flight: InFlight) -> Fi
                 ended = monotonic()
                 level.finish(seats, ended, waited=waited)
                 counts.dispatched += 1
+                del running[request]
                 counts.executing -= 1
                 counts.executing_seats -= seats
                 counts.execution_seconds.observe(ended - started)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.flowcontrol.levels import Waiting
     from steersman.apiserver.flowcontrol.schemas import PolicyRule
     from steersman.apiserver.request import RequestInfo, UserInfo
 
@@ -39,6 +40,36 @@ class Flow:
         ]
 
 
+class FlowRequest:
+    """A request that waits or executes; times are monotonic."""
+
+    __slots__ = ("arrived", "flow", "info", "seats", "started", "user", "waited")
+
+    def __init__(  # noqa: PLR0917 — a call by position costs less
+        self,
+        flow: Flow,
+        user: UserInfo,
+        info: RequestInfo,
+        seats: int,
+        arrived: float,
+        started: float | None,
+        waited: Waiting | None,
+    ) -> None:
+        """``started``: None while it waits. ``waited``: its queue entry; None if it started immediately."""
+        self.flow: Final = flow
+        self.user: Final = user
+        self.info: Final = info
+        self.seats: Final = seats
+        self.arrived: Final = arrived
+        self.started: Final = started
+        self.waited: Final = waited
+
+    @property
+    def queue_number(self) -> int:
+        """Number of its queue, -1 if it was not queued."""
+        return -1 if self.waited is None else self.waited.queue_number
+
+
 class FlowControl:
     """Priority and fairness of one server."""
 
@@ -51,6 +82,9 @@ class FlowControl:
         self._flows: list[Flow] = []
         #: Counters by schema and level; kept after the objects are deleted, because counters must not decrease.
         self.counts: Final[dict[tuple[str, str], FlowCounts]] = {}
+        #: Requests that wait, by queue entry, and that execute, each by a key of its own.
+        self.waiting: Final[dict[Waiting, FlowRequest]] = {}
+        self.executing: Final[dict[object, FlowRequest]] = {}
         #: Candidate flows and their matching rules, by name and groups of a user.
         self._candidates: Final[dict[tuple[str, tuple[str, ...]], list[tuple[Flow, tuple[PolicyRule, ...]]]]] = {}
         #: Fair fraction of the last adjustment.

@@ -24,7 +24,7 @@ CONCURRENCY_LIMIT: Final = "concurrency-limit"
 TIME_OUT: Final = "time-out"
 CANCELLED: Final = "cancelled"
 #: Estimated duration of a request until it is known, as upstream.
-_EXPECTED_SECONDS: Final = 0.003
+EXPECTED_SECONDS: Final = 0.003
 _RETRY_AFTER_MAX_SECONDS: Final = 32
 
 
@@ -40,10 +40,17 @@ class Waiting:
         self.dispatched = False
         #: Time of dispatch.
         self._since = arrived
-        self._queue: _Queue
+        self._queue: FlowQueue
+
+    @property
+    def queue_number(self) -> int:
+        """Number of its queue in the level."""
+        return self._queue.number
 
 
-class _Queue:
+class FlowQueue:
+    """One of the queues of a level."""
+
     __slots__ = ("due", "in_use", "number", "requests", "waiting_seats")
 
     def __init__(self, number: int) -> None:
@@ -94,11 +101,11 @@ class PriorityLevel:
         self.demand: Final = SeatDemand(now)
         self.retry_after: Final = RetryAfter()
         self._waiting_seats = 0
-        self._queues: list[_Queue] = []
+        self._queues: list[FlowQueue] = []
         self._hand_size = 0
         self._length_max = 0
         #: Queues with queued or running requests, by number; they share the virtual time.
-        self._active: Final[dict[int, _Queue]] = {}
+        self._active: Final[dict[int, FlowQueue]] = {}
         self._virtual = 0.0
         self._advanced = now
 
@@ -113,7 +120,7 @@ class PriorityLevel:
         queuing = ((spec.get("limited") or {}).get("limitResponse") or {}).get("queuing") or {}
         count = queuing.get("queues") or 0
         if count != len(self._queues):
-            self._queues = [self._active.get(number) or _Queue(number) for number in range(count)]
+            self._queues = [self._active.get(number) or FlowQueue(number) for number in range(count)]
         self._hand_size = queuing.get("handSize") or 1
         self._length_max = queuing.get("queueLengthLimit") or 0
         self._dispatch()
@@ -182,9 +189,14 @@ class PriorityLevel:
         if waited is not None:
             queue = waited._queue
             queue.in_use -= seats
-            queue.due += (now - waited._since - _EXPECTED_SECONDS) * seats
+            queue.due += (now - waited._since - EXPECTED_SECONDS) * seats
             self._rest(queue)
         self._dispatch()
+
+    def queue_states(self) -> list[FlowQueue]:
+        """Return the queues by number, also those that are no longer dealt but not empty."""
+        queues = {queue.number: queue for queue in self._queues} | self._active
+        return [queue for _, queue in sorted(queues.items())]
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
@@ -204,7 +216,7 @@ class PriorityLevel:
         while self.waiting:
             queue = min(
                 (one for one in self._active.values() if one.requests),
-                key=lambda one: one.due + one.requests[0].seats * _EXPECTED_SECONDS,
+                key=lambda one: one.due + one.requests[0].seats * EXPECTED_SECONDS,
             )
             first = queue.requests[0]
             if not self.exempt and not self._fits(first.seats):
@@ -212,17 +224,17 @@ class PriorityLevel:
             queue.requests.popleft()
             self._unqueue(queue, first)
             queue.in_use += first.seats
-            queue.due += first.seats * _EXPECTED_SECONDS
+            queue.due += first.seats * EXPECTED_SECONDS
             self.in_use += first.seats
             first.dispatched = True
             first._since = self._advanced
             first.wake()
 
-    def _unqueue(self, queue: _Queue, waiting: Waiting) -> None:
+    def _unqueue(self, queue: FlowQueue, waiting: Waiting) -> None:
         queue.waiting_seats -= waiting.seats
         self.waiting -= 1
         self._waiting_seats -= waiting.seats
 
-    def _rest(self, queue: _Queue) -> None:
+    def _rest(self, queue: FlowQueue) -> None:
         if not queue.requests and not queue.in_use:
             self._active.pop(queue.number, None)
