@@ -233,3 +233,38 @@ def test_policy_of_invalid_labels_enforces_restricted_and_warns_of_nothing() -> 
         "metadata.labels[pod-security.kubernetes.io/audit-version]",
         "metadata.labels[pod-security.kubernetes.io/warn]",
     ]
+
+
+_PROC_MOUNT = 'procMount (container "a" must not set securityContext.procMount to "Unmasked")'
+
+
+@pytest.mark.parametrize(
+    ("level", "version", "expected"),
+    [
+        (BASELINE, LATEST, []),
+        (BASELINE, 35, []),
+        (BASELINE, 34, [_PROC_MOUNT]),
+        (RESTRICTED, LATEST, [_PROC_MOUNT]),
+        (RESTRICTED, 34, [_PROC_MOUNT]),
+    ],
+)
+def test_baseline_allows_every_proc_mount_in_a_user_namespace_since_v1_35(
+    level: str, version: int, expected: list[str]
+) -> None:
+    hardened = {"securityContext": {**_HARDENED, "procMount": "Unmasked"}}
+
+    assert _violations(_pod(hardened, hostUsers=False), level, version) == expected
+    assert _violations(_pod(hardened, hostUsers=True), level, version) == [_PROC_MOUNT]
+
+
+@pytest.mark.parametrize("version", [LATEST, 25])
+def test_restricted_allows_root_in_a_user_namespace(version: int) -> None:
+    root = {"securityContext": {**_HARDENED, "runAsNonRoot": False, "runAsUser": 0}}
+    expected = [
+        'runAsNonRoot != true (container "a" must not set securityContext.runAsNonRoot=false)',
+        'runAsUser=0 (container "a" must not set runAsUser=0)',
+    ]
+
+    assert _violations(_pod(root, hostUsers=False), RESTRICTED, version) == []
+    assert _violations(_pod(root, hostUsers=True), RESTRICTED, version) == expected
+    assert _violations(_pod(root), RESTRICTED, version) == expected

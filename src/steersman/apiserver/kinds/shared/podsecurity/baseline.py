@@ -9,6 +9,7 @@ from steersman.apiserver.kinds.shared.podsecurity.violations import (
     Violation,
     containers,
     context_of,
+    in_user_namespace,
     named,
     names_where,
     plural,
@@ -156,8 +157,13 @@ def privileged(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
     return Violation("privileged", f"{named(bad)} must not set securityContext.privileged=true") if bad else None
 
 
-def proc_mount(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
-    """Check ``procMount``: default only."""
+def proc_mount(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
+    """Check ``procMount``: default only, except, since 1.35, in a user namespace."""
+    return None if version >= 35 and in_user_namespace(spec) else bad_proc_mount(spec)
+
+
+def bad_proc_mount(spec: Tree) -> Violation | None:
+    """Return the bad ``procMount`` of containers."""
 
     def mount(container: Tree) -> str:
         kind = context_of(container).get("procMount") or "Default"

@@ -34,13 +34,14 @@ _BASELINE: Final[Mapping[str, Check]] = {
 _RESTRICTED: Final[Mapping[str, Check]] = {
     "allowPrivilegeEscalation": restricted.privilege_escalation,
     "capabilities": restricted.capabilities,
+    "procMount": restricted.proc_mount,
     "volumes": restricted.volumes,
     "runAsNonRoot": restricted.run_as_non_root,
     "runAsUser": restricted.run_as_user,
     "seccompProfile": restricted.seccomp,
 }
 #: Baseline checks overridden by a restricted check, and the version since which they are.
-_OVERRIDDEN: Final = {"capabilities": 22, "hostPathVolumes": 0, "seccompProfile": 19}
+_OVERRIDDEN: Final = {"capabilities": 22, "hostPathVolumes": 0, "procMount": 35, "seccompProfile": 19}
 
 
 def violations(standard: Standard, metadata: Tree, spec: Tree) -> list[Violation]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apiserver.kinds.shared.podsecurity.baseline import bad_seccomp
+from steersman.apiserver.kinds.shared.podsecurity.baseline import bad_proc_mount, bad_seccomp
 from steersman.apiserver.kinds.shared.podsecurity.violations import (
     Violation,
     containers,
     context_of,
+    in_user_namespace,
     named,
     names_where,
     plural,
@@ -70,6 +71,11 @@ def capabilities(_: dict[str, str], spec: Tree, version: int) -> Violation | Non
     return Violation("unrestricted capabilities", "; ".join(details)) if details else None
 
 
+def proc_mount(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
+    """Check ``procMount``: default only, also in a user namespace."""
+    return bad_proc_mount(spec) if version >= 35 else None
+
+
 def volumes(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
     """Check volume types: no host or network storage."""
     bad: dict[str, str] = {}
@@ -87,7 +93,9 @@ def volumes(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
 
 
 def run_as_non_root(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
-    """Check ``runAsNonRoot``: true for the Pod or every container."""
+    """Check ``runAsNonRoot``: true for the Pod or every container, except in a user namespace."""
+    if in_user_namespace(spec):
+        return None
     reason = "runAsNonRoot != true"
     subjects = setters(spec, lambda context: context.get("runAsNonRoot") is False)
     if subjects:
@@ -96,8 +104,8 @@ def run_as_non_root(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
 
 
 def run_as_user(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
-    """Check ``runAsUser``: not 0."""
-    if version < 23:
+    """Check ``runAsUser``: not 0, except in a user namespace."""
+    if version < 23 or in_user_namespace(spec):
         return None
     subjects = setters(spec, lambda context: context.get("runAsUser") == 0)
     return Violation("runAsUser=0", f"{subjects} must not set runAsUser=0") if subjects else None

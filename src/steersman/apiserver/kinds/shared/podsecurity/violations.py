@@ -35,6 +35,14 @@ def context_of(holder: Tree) -> Tree:
     return holder.get("securityContext") or {}
 
 
+def in_user_namespace(spec: Tree) -> bool:
+    """Report whether a Pod runs in a user namespace, where the root user has no privileges on the host.
+
+    Upstream: ``relaxPolicyForUserNamespacePod`` in ``policy/helpers.go``.
+    """
+    return spec.get("hostUsers") is False
+
+
 def quoted(texts: Iterable[str]) -> str:
     """Return the quoted texts joined by commas. As upstream's ``joinQuote``, without escapes."""
     return ", ".join(f'"{text}"' for text in texts)
