@@ -15,7 +15,7 @@ from steersman.client.changes import Updated
 from steersman.client.objects import name_of
 from steersman.controllers.cronjob import plan
 from steersman.controllers.cronjob.controller import build
-from steersman.controllers.cronjob.missed import Due, NoOccurrence, find_due
+from steersman.controllers.cronjob.missed import NoOccurrence, find_due, next_start
 from steersman.runtime.owners import controller_reference
 from steersman.runtime.structs import with_metadata
 
@@ -47,20 +47,45 @@ def job(name, how="", *, start=None, at=NOON):
 
 
 @pytest.mark.parametrize(
-    ("schedule", "since", "due"),
+    ("schedule", "since", "at", "too_many"),
     [
-        ("* * * * *", NOW - timedelta(seconds=10), Due(None)),
-        ("* * * * *", NOW - timedelta(seconds=40), Due(NOON)),
-        ("* * * * *", NOW - timedelta(minutes=90), Due(NOON)),
-        ("* * * * *", NOW - timedelta(minutes=102), Due(NOON, too_many=True)),
-        ("* * * * *", NOW - timedelta(days=3650), Due(NOON, too_many=True)),
-        ("0 12 * * *", NOW - timedelta(days=3), Due(NOON)),
-        ("0 12 1 1 *", NOW - timedelta(days=400), Due(NOON)),
-        ("*/10 0 * * *", NOW - timedelta(days=400), Due(NOON.replace(hour=0, minute=50), too_many=True)),
+        ("* * * * *", NOW - timedelta(seconds=10), None, False),
+        ("* * * * *", NOW - timedelta(seconds=40), NOON, False),
+        ("* * * * *", NOW - timedelta(minutes=90), NOON, False),
+        ("* * * * *", NOW - timedelta(minutes=102), NOON, True),
+        ("* * * * *", NOW - timedelta(days=3650), NOON, True),
+        ("0 12 * * *", NOW - timedelta(days=3), NOON, False),
+        ("0 12 1 1 *", NOW - timedelta(days=400), NOON, False),
+        # Estimated by the interval between the first two.
+        ("0 11,12 * * *", NOW - timedelta(days=4), NOON, False),
+        ("0 11,12 * * *", NOW - timedelta(days=6), NOON, True),
+        # After the last two intervals of this length there is none.
+        ("*/10 0 * * *", NOW - timedelta(hours=13), None, False),
+        ("*/10 0 * * *", NOW - timedelta(days=400), None, True),
+        # Within the last two intervals of two months are many.
+        ("* 0-11 * 1-10 *", datetime(2024, 10, 31, 11, 58, tzinfo=UTC), NOON - timedelta(minutes=1), False),
+        # An interval is counted from the last start.
+        ("@every 1h", NOW - timedelta(minutes=90), NOW - timedelta(minutes=30), False),
+        ("@every 1h", NOW - timedelta(days=365, minutes=20), NOW - timedelta(minutes=20), True),
     ],
 )
-def test_due_start_is_the_latest(schedule, since, due):
-    assert find_due(parse_schedule(schedule), since=since, now=NOW) == due
+def test_due_start_is_the_latest(schedule, since, at, too_many):
+    due = find_due(parse_schedule(schedule), since=since, now=NOW)
+    assert (due.at, due.too_many) == (at, too_many)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "since", "following"),
+    [
+        ("@every 1h", NOW - timedelta(minutes=90), NOW + timedelta(minutes=30)),
+        ("@every 1h", NOW - timedelta(minutes=10), NOW + timedelta(minutes=50)),
+        ("0 * * * *", NOW - timedelta(minutes=90), NOON + timedelta(hours=1)),
+        ("*/10 0 * * *", NOW - timedelta(hours=13), NOON + timedelta(hours=12)),
+        ("0 0 31 2 *", NOW, None),
+    ],
+)
+def test_next_start_follows_the_latest_one(schedule, since, following):
+    assert next_start(parse_schedule(schedule), since=since, now=NOW) == following
 
 
 def test_due_start_is_none_when_the_schedule_never_occurs():

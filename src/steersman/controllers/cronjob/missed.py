@@ -1,8 +1,11 @@
-"""Due start of a schedule. Pure rules."""
+"""Due start of a schedule. Pure rules.
+
+Upstream: ``mostRecentScheduleTime`` and ``nextScheduleTimeDuration`` in ``pkg/controller/cronjob/utils.go``.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime  # noqa: TC003 — compiled named tuples load the types of their fields
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -10,17 +13,20 @@ if TYPE_CHECKING:
 
 #: More missed starts indicate a wrong clock, or a controller that was down for long.
 MANY: Final = 100
-#: First distance of the backward search for the latest start; each further one is twice as long.
-_FIRST_LOOK: Final = timedelta(minutes=2)
 
 
 class Due(NamedTuple):
-    """Latest missed start time, and whether many were missed."""
+    """Latest missed start time, and an estimate of the missed starts."""
 
-    #: Latest missed start; None if none since the last start.
+    #: Latest missed start; None if none was found.
     at: datetime | None
-    #: True if more than ``MANY`` were missed.
-    too_many: bool = False
+    #: Missed starts if all were as far apart as the first two.
+    missed: int = 0
+
+    @property
+    def too_many(self) -> bool:
+        """True if more than ``MANY`` starts were missed."""
+        return self.missed > MANY
 
 
 class NoOccurrence(ValueError):  # noqa: N818 — named by the condition
@@ -28,27 +34,45 @@ class NoOccurrence(ValueError):  # noqa: N818 — named by the condition
 
 
 def find_due(schedule: Schedule, *, since: datetime, now: datetime) -> Due:
-    """Return the latest start after ``since`` and not after ``now``. Raises NoOccurrence."""
-    moment = schedule.next(since)
-    if moment is None:
+    """Return the latest start after ``since`` and not after ``now``. Raises NoOccurrence.
+
+    After several missed starts only the last two intervals between the first ones are searched: of a schedule whose
+    starts are not equally far apart, none may be found.
+    """
+    first = schedule.next(since)
+    second = None if first is None else schedule.next(first)
+    if first is not None and now < first:
+        return Due(None)
+    if first is not None and second is not None and now < second:
+        return Due(first, 1)
+    if first is None or second is None:
         raise NoOccurrence("time difference between two schedules is less than 1 second")
-    latest: datetime | None = None
-    for _ in range(MANY + 1):
-        if moment is None or moment > now:
-            return Due(latest)
-        latest, moment = moment, schedule.next(moment)
-    return Due(_latest(schedule, since, now) or latest, too_many=True)
+    missed = (now - first) // (second - first) + 1
+    return Due(_latest(schedule, first + (missed - 2) * (second - first), now), missed)
+
+
+def next_start(schedule: Schedule, *, since: datetime, now: datetime) -> datetime | None:
+    """Return the start after the latest one; None if the schedule never occurs again."""
+    try:
+        due = find_due(schedule, since=since, now=now)
+    except NoOccurrence:
+        return schedule.next(now)
+    return schedule.next(due.at or (now if due.missed else since))
 
 
 def _latest(schedule: Schedule, since: datetime, now: datetime) -> datetime | None:
-    """Search backwards in growing steps, so that years of minutes are not enumerated."""
-    look = _FIRST_LOOK
-    latest = schedule.next(now - look)
-    while (latest is None or latest > now) and now - look > since:
-        look *= 2
-        latest = schedule.next(max(since, now - look))
-    while (
-        latest is not None and latest <= now and (following := schedule.next(latest)) is not None and following <= now
-    ):
+    """Return the latest start after ``since``; after ``MANY`` of them by bisection, so that not all are enumerated."""
+    latest, following = None, schedule.next(since)
+    for _ in range(MANY):
+        if following is None or following > now:
+            return latest
+        latest, following = following, schedule.next(following)
+    assert latest is not None
+    none_after = now
+    while following is not None and following <= now:
         latest = following
-    return latest if latest is not None and latest <= now else None
+        middle = latest + (none_after - latest) / 2
+        following = schedule.next(middle)
+        if following is None or following > now:
+            none_after, following = middle, schedule.next(latest)
+    return latest

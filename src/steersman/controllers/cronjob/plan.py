@@ -23,7 +23,7 @@ from steersman.client.objects import (
     resource_version_of,
     uid_of,
 )
-from steersman.controllers.cronjob.missed import NoOccurrence, find_due
+from steersman.controllers.cronjob.missed import NoOccurrence, find_due, next_start
 from steersman.runtime.conditions import find_condition, is_condition_true
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_reference
@@ -199,10 +199,10 @@ def plan_start(cron: CronJob, status: CronJobStatus, *, now: datetime) -> Start:
     except ScheduleError as error:
         message = f"unparseable schedule: {quote(spec_of(cron).schedule)} : {error}"
         return Start(events=(*events, Event("Warning", "UnparseableSchedule", message)))
-    if due.too_many:
+    if due.at is not None and due.too_many:
         message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
         events = (*events, Event("Warning", "TooManyMissedTimes", message))
-    wake = schedule.next(now)
+    wake = next_start(schedule, since=_last_start(cron, status, now), now=now)
     if due.at is None or _is_done(cron, status, due.at):
         return Start(events=events, wake=wake)
     refusal = _refusal(cron, status, due.at, now)
@@ -234,13 +234,18 @@ def has_same_schedule(cron: CronJob, other: CronJob) -> bool:
 
 def next_time(cron: CronJob, *, now: datetime) -> datetime | None:
     """Return the next time of the schedule; None if it never occurs again. Raises ScheduleError."""
-    return _schedule(cron, load_zone(spec_of(cron).timeZone or "UTC")).next(now)
+    schedule = _schedule(cron, load_zone(spec_of(cron).timeZone or "UTC"))
+    return next_start(schedule, since=_last_start(cron, status_of(cron), now), now=now)
+
+
+def _last_start(cron: CronJob, status: CronJobStatus, now: datetime) -> datetime:
+    """Return the last start, or the creation, before which no start is considered."""
+    return status.lastScheduleTime or (cron.metadata.creationTimestamp if cron.metadata else None) or now
 
 
 def _earliest(cron: CronJob, status: CronJobStatus, now: datetime) -> datetime:
     """Return the earliest start time to consider."""
-    created = cron.metadata.creationTimestamp if cron.metadata else None
-    since = status.lastScheduleTime or created or now
+    since = _last_start(cron, status, now)
     deadline = spec_of(cron).startingDeadlineSeconds
     return since if deadline is None else max(since, now - timedelta(seconds=deadline))
 
