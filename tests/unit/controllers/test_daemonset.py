@@ -131,6 +131,13 @@ def test_plan_nodes_creates_one_pod_per_node(nodes, pods, create, delete):
     assert (sorted(needs.create), names(needs.delete)) == (create, delete)
 
 
+def test_adopted_pod_without_node_is_left_alone():
+    unassigned = pod("p", bound=False, revision="old")
+    unassigned = msgspec.structs.replace(unassigned, spec=msgspec.structs.replace(unassigned.spec, affinity=None))
+    world = observe(daemon(), "a", unassigned, pod("q", "a"))
+    assert (plan.plan_nodes(world).delete, plan.plan_update(world).delete) == ((), ())
+
+
 @pytest.mark.parametrize(
     ("pods", "create"),
     [

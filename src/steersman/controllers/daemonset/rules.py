@@ -153,10 +153,14 @@ def target_node(pod: Pod) -> str:
 
 
 def by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
-    """Return Pods by target node, bound ones first, then by age."""
+    """Return Pods by target node, bound ones first, then by age.
+
+    Pods without one, which the DaemonSet has adopted, are left alone. Upstream: ``getNodesToDaemonPods``.
+    """
     pods_by_node: dict[str, list[Pod]] = {}
     for pod in pods:
-        pods_by_node.setdefault(target_node(pod), []).append(pod)
+        if node := target_node(pod):
+            pods_by_node.setdefault(node, []).append(pod)
     for of_node in pods_by_node.values():
         of_node.sort(key=_sort_key)
     return pods_by_node
