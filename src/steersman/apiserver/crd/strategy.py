@@ -91,8 +91,9 @@ class CustomResourceStrategy(Strategy):
             super().prepare_for_update(ctx, obj, old)
 
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """Reset everything but the status; unlike for built-in kinds, also metadata."""
+        """Reset everything but the status; unlike for built-in kinds, also metadata and the kind."""
         super().prepare_for_status_update(ctx, obj, old)
+        obj["kind"] = old["kind"]
         written = obj["metadata"]
         preserved = {key: value for key, value in old["metadata"].items() if key != "managedFields"}
         obj["metadata"] = preserved | {key: written[key] for key in _WRITTEN if key in written}

@@ -19,9 +19,9 @@ from steersman.apimachinery.envelope import (
     unreadable_json,
     unrecognized,
 )
-from steersman.apimachinery.errors import bad_request, invalid
+from steersman.apimachinery.errors import bad_request, internal_error, invalid
 from steersman.apimachinery.field import invalid as invalid_value
-from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.gotext import quote, to_json
 from steersman.apimachinery.typemodel import ListOf, Struct
 from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.endpoints.media import JSON, PROTOBUF, YAML
@@ -33,7 +33,6 @@ from steersman.schema.resources import table
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from steersman.apimachinery.errors import StatusError
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.options import WriteOptions
 
@@ -54,6 +53,7 @@ class ObjectDecoder:
         "_equivalent_versions",
         "_group",
         "_is_custom",
+        "_is_type_reset",
         "_own_meta",
         "_version",
         "empty_lists",
@@ -69,9 +69,13 @@ class ObjectDecoder:
         equivalent_versions: Collection[str] = (),
         also: Collection[str] = (),
         is_custom: bool = False,
+        is_type_reset: bool = False,
         empty_lists: Collection[tuple[str, ...]] = (),
     ) -> None:
-        """Without ``decode`` any fields are accepted. ``also``: other accepted versions with the same fields."""
+        """Without ``decode`` any fields are accepted. ``also``: other accepted versions with the same fields.
+
+        ``is_type_reset``: kind and version of a patched custom object are replaced by the stored ones.
+        """
         self.kind: Final = kind
         self._api_version: Final = api_version
         self._group, _, self._version = api_version.rpartition("/")
@@ -81,6 +85,7 @@ class ObjectDecoder:
         self._equivalent_versions: Final = frozenset(equivalent_versions)
         self._also: Final = frozenset(also)
         self._is_custom: Final = is_custom
+        self._is_type_reset: Final = is_type_reset
         #: Lists that are kept even if empty, because their writer owns them (see ``drop_empty_lists``).
         self.empty_lists: Final = tuple(empty_lists)
 
@@ -103,7 +108,8 @@ class ObjectDecoder:
             if not options.lenient:
                 for complaint in complaints:
                     warn(complaint)
-        decoded["kind"] = self.kind
+        # the strategy of a custom resource rejects another kind, after the preconditions of an update
+        decoded["kind"] = meta.kind if self._is_custom else self.kind
         decoded["apiVersion"] = self._api_version
         return decoded
 
@@ -119,21 +125,22 @@ class ObjectDecoder:
     def decode_tree(self, tree: Any) -> tuple[Tree, list[str]]:
         """Return an object that the server composed (the result of a patch), and the paths of its unknown fields.
 
-        Raises ``DecodeError`` when it is not of the kind, or a value does not fit; 422 for a custom object of another kind.
+        Raises ``DecodeError`` when it is not of the kind, or a value does not fit; 422 and 500 for a custom object of another
+        or no version.
         """
         meta = type_meta(tree)
-        if self._is_custom and meta.kind not in ("", self.kind) and meta.api_version == self._api_version:
-            raise self._other_kind(tree, meta)
-        if self._mismatch(meta):
+        if self._is_custom:
+            self._check_custom_type(tree, meta)
+        elif self._mismatch(meta):
             raise DecodeError(self._mismatch(meta))
         if self._decode is None:
             decoded, unknown = tree, list[str]()
         else:
             decoded, unknown = self._decode(tree)
-        decoded["kind"] = self.kind
+        decoded["kind"] = meta.kind if self._is_custom else self.kind
         decoded["apiVersion"] = self._api_version
         self._keep_empty(decoded, tree)
-        return decoded, unknown
+        return decoded, self._unknown_fields(meta, unknown)
 
     def _parse(self, raw: bytes, media_type: str, options: WriteOptions) -> tuple[Any, list[str]]:
         try:
@@ -155,8 +162,9 @@ class ObjectDecoder:
     def _convert(self, tree: Any, raw: bytes, media_type: str, meta: TypeMeta) -> tuple[Tree, list[str]]:
         if meta.kind != self.kind or meta.api_version != self._api_version:
             if self._is_custom:
-                self._check_custom(tree, raw, meta)
-            self._check_kind(meta)
+                self._check_custom(raw, meta)
+            else:
+                self._check_kind(meta)
         if self._decode is None:
             whole: Tree = {"metadata": {}, **(tree or {})}
             return whole, []
@@ -169,7 +177,12 @@ class ObjectDecoder:
         except DecodeError as error:
             raise cannot_be_handled(self._effective_type(meta), self.kind, error) from None
         self._keep_empty(decoded, tree)
-        return decoded, unknown
+        return decoded, self._unknown_fields(meta, unknown)
+
+    def _unknown_fields(self, meta: TypeMeta, unknown: list[str]) -> list[str]:
+        """Return the unknown fields to report: those of a custom object of another type have no schema."""
+        is_other = self._is_custom and (meta.kind, meta.api_version) != (self.kind, self._api_version)
+        return [] if is_other else unknown
 
     def _says_own(self, tree: Any) -> bool:
         """Report whether a body has exactly the kind and apiVersion of the path."""
@@ -206,24 +219,33 @@ class ObjectDecoder:
             raise bad_request(reason)
         raise cannot_be_handled(effective, self.kind, reason)
 
-    def _check_custom(self, tree: Any, raw: bytes, meta: TypeMeta) -> None:
-        """Validate kind and apiVersion of a custom object, which are required. Raises 400, and 422 for another kind."""
+    def _check_custom(self, raw: bytes, meta: TypeMeta) -> None:
+        """Validate kind and apiVersion of a custom object in a body, which are required. Raises 400."""
         if not meta.kind:
-            reason = f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'"
-            raise cannot_be_handled(self._effective_type(meta), self.kind, reason)
+            raise cannot_be_handled(self._effective_type(meta), self.kind, _missing_kind(raw.decode(errors="replace")))
         if meta.api_version != self._api_version:
             raise bad_request(
                 f"the API version in the data ({meta.api_version})"
                 f" does not match the expected API version ({self._api_version})"
             )
-        raise self._other_kind(tree, meta)
 
-    def _other_kind(self, tree: Any, meta: TypeMeta) -> StatusError:
-        """Return the 422 for a custom object of another kind."""
-        metadata = tree.get("metadata")
-        name = metadata.get("name") if isinstance(metadata, dict) else ""
-        wrong = invalid_value("kind", meta.kind, f"must be {self.kind}")
-        return invalid(f"{meta.kind}.{self._group}", name if isinstance(name, str) else "", [wrong])
+    def _check_custom_type(self, tree: Tree, meta: TypeMeta) -> None:
+        """Validate kind and apiVersion of a patched custom object. Raises ``DecodeError``, 422, and 500 without a version.
+
+        Upstream: ``customResourceValidator.ValidateTypeMeta``, and ``rest.BeforeUpdate``, which needs a version.
+        """
+        if not meta.kind:
+            raise DecodeError(_missing_kind(to_json(tree, sort_keys=True)))
+        if not meta.api_version:
+            raise internal_error("Object 'apiVersion' is missing in 'object has no apiVersion field'")
+        if meta.api_version == self._api_version or self._is_type_reset:
+            return
+        wrong = [invalid_value("apiVersion", meta.api_version, f"must be {self._api_version}")]
+        if meta.kind != self.kind:
+            wrong.insert(0, invalid_value("kind", meta.kind, f"must be {self.kind}"))
+        name = _at(tree, ("metadata", "name"))
+        group_kind = f"{meta.kind}.{meta.group}" if meta.group else meta.kind
+        raise invalid(group_kind, name if isinstance(name, str) else "", wrong)
 
     def _effective_type(self, meta: TypeMeta) -> TypeMeta:
         return TypeMeta(meta.api_version or self._api_version, meta.kind or self.kind)
@@ -268,6 +290,10 @@ def drop_empty_lists(tree: Tree, paths: Collection[tuple[str, ...]]) -> None:
     for path in paths:
         if _at(tree, path) == []:
             _set_at(tree, path, None)
+
+
+def _missing_kind(text: str) -> str:
+    return f"Object 'Kind' is missing in '{text}'"
 
 
 def _at(tree: Any, path: tuple[str, ...]) -> Any:

@@ -94,6 +94,7 @@ class RequestScope:
             served.decode or (None if served.struct is None else partial(decode, served.struct)),
             equivalent_versions=equivalent_api_versions(resource.kind, resource.api_version),
             is_custom=served.is_custom,
+            is_type_reset=subresource == "status",
             empty_lists=() if served.is_custom or served.struct is None else empty_lists_of(served.struct),
         )
         #: Type and version of request bodies; None accepts any fields.

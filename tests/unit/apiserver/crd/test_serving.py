@@ -56,6 +56,16 @@ async def test_objects_are_defaulted_and_pruned_by_their_schema(server):
     assert created["spec"] == {"size": 1}
 
 
+async def test_another_kind_is_rejected_after_the_version_of_an_update(server):
+    created = (await server.request("POST", SHIRTS, body=shirt())).json()
+    stale = shirt(kind="Coat", metadata={"name": "a", "resourceVersion": "1"})
+    assert (await server.request("PUT", f"{SHIRTS}/a", body=stale)).code == 409
+    current = shirt(kind="Coat", metadata={"name": "a", "resourceVersion": created["metadata"]["resourceVersion"]})
+    answer = await server.request("PUT", f"{SHIRTS}/a", body=current)
+    message = 'Coat.example.com "a" is invalid: kind: Invalid value: "Coat": must be Shirt'
+    assert (answer.code, answer.json()["message"]) == (422, message)
+
+
 async def test_objects_that_violate_the_schema_are_rejected(server):
     answer = await server.request("POST", SHIRTS, body=shirt(spec={"size": "large"}))
     assert answer.code == 422

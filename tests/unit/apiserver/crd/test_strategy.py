@@ -108,6 +108,12 @@ def test_objects_and_statuses_of_another_kind_are_invalid():
             validate(CONTEXT, coat, shirt(kind="Shirt"))
 
 
+def test_status_update_resets_the_kind():
+    coat = shirt(kind="Coat", status={})
+    strategy(subresources={"status": {}}).prepare_for_status_update(CONTEXT, coat, shirt(kind="Shirt"))
+    assert coat["kind"] == "Shirt"
+
+
 def test_selectable_fields_are_field_labels():
     labels = strategy(selectableFields=[{"jsonPath": ".spec.color"}]).field_labels
     assert labels["spec.color"](shirt(spec={"color": "red"})) == "red"

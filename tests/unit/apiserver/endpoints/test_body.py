@@ -133,7 +133,8 @@ def test_decode_accepts_any_fields_without_a_struct():
     decoder = ObjectDecoder("Thing", "example.com/v1", None, is_custom=True)
     raw = b'{"apiVersion":"example.com/v1","kind":"Thing","any":[1]}'
     assert _read(raw, decoder)["any"] == [1]
-    assert decoder.decode_tree({"x": 1})[0] == {"x": 1, "kind": "Thing", "apiVersion": "example.com/v1", "metadata": {}}
+    tree = {"x": 1, "kind": "Thing", "apiVersion": "example.com/v1"}
+    assert decoder.decode_tree(dict(tree))[0] == {**tree, "metadata": {}}
 
 
 @pytest.mark.parametrize(
@@ -150,7 +151,6 @@ def test_decode_accepts_any_fields_without_a_struct():
             400,
             "the API version in the data (example.com/v2) does not match the expected API version (example.com/v1)",
         ),
-        (b'{"kind":"Other","apiVersion":"example.com/v1"}', 422, 'kind: Invalid value: "Other": must be Thing'),
     ],
 )
 def test_custom_object_requires_kind_and_api_version(raw, code, text):
@@ -159,6 +159,50 @@ def test_custom_object_requires_kind_and_api_version(raw, code, text):
         _read(raw, decoder)
     assert caught.value.code == code
     assert caught.value.message.endswith(text)
+
+
+def _typo(tree):
+    return dict(tree), ["typo"]
+
+
+def test_custom_object_of_another_kind_is_decoded_without_unknown_fields_and_left_to_the_strategy():
+    decoder = ObjectDecoder("Thing", "example.com/v1", _typo, is_custom=True)
+    raw = b'{"kind":"Other","apiVersion":"example.com/v1","typo":1}'
+    assert _read(raw, decoder, field_validation="Strict")["kind"] == "Other"
+
+
+@pytest.mark.parametrize(
+    ("tree", "code", "text"),
+    [
+        ({"kind": "Thing"}, 500, "Object 'apiVersion' is missing in 'object has no apiVersion field'"),
+        (
+            {"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}},
+            422,
+            'Thing "a" is invalid: apiVersion: Invalid value: "v1": must be example.com/v1',
+        ),
+        (
+            {"kind": "Other", "apiVersion": "x.com/v1", "metadata": {"name": "a"}},
+            422,
+            'apiVersion: Invalid value: "x.com/v1": must be example.com/v1]',
+        ),
+    ],
+)
+def test_patched_custom_object_of_another_version_is_rejected(tree, code, text):
+    with pytest.raises(StatusError) as caught:
+        ObjectDecoder("Thing", "example.com/v1", None, is_custom=True).decode_tree(tree)
+    assert caught.value.code == code
+    assert caught.value.message.endswith(text)
+
+
+def test_patched_custom_object_requires_a_kind():
+    with pytest.raises(DecodeError, match=r"Object 'Kind' is missing in '\{\"apiVersion\":\"example.com/v1\"\}'"):
+        ObjectDecoder("Thing", "example.com/v1", None, is_custom=True).decode_tree({"apiVersion": "example.com/v1"})
+
+
+def test_patched_custom_object_of_another_version_is_accepted_where_the_type_is_reset():
+    decoder = ObjectDecoder("Thing", "example.com/v1", _typo, is_custom=True, is_type_reset=True)
+    decoded, unknown = decoder.decode_tree({"kind": "Other", "apiVersion": "v1"})
+    assert (decoded["kind"], decoded["apiVersion"], unknown) == ("Other", "example.com/v1", [])
 
 
 def test_patched_tree_of_another_kind_is_rejected():
