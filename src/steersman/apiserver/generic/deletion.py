@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -42,6 +42,8 @@ ORPHAN_FINALIZER: Final = "orphan"
 FOREGROUND_FINALIZER: Final = "foregroundDeletion"
 #: Upper bound of the grace period in the computation of ``deletionTimestamp``, whose year ends at 9999.
 _SECONDS_MAX: Final = 100 * 365 * 86400
+#: A client may create an object with any deletion timestamp and grace period.
+_TIME_MIN: Final = datetime(1, 1, 1, 0, 0, 1, tzinfo=UTC)
 _POLICY_FINALIZERS: Final = frozenset({ORPHAN_FINALIZER, FOREGROUND_FINALIZER})
 
 
@@ -179,9 +181,8 @@ def _mark_gracefully(strategy: Strategy, ctx: RequestContext, marked: Tree, opti
         if not left:
             return None
         seconds = requested or 0  # shorter than what is left, or it would be under way
-        earlier = _parse_time(metadata["deletionTimestamp"]) - timedelta(
-            seconds=min(left, _SECONDS_MAX) - min(seconds, _SECONDS_MAX)
-        )
+        by = timedelta(seconds=min(left, _SECONDS_MAX) - min(seconds, _SECONDS_MAX))
+        earlier = max(_parse_time(metadata["deletionTimestamp"]), _TIME_MIN + by) - by
         metadata["deletionTimestamp"] = time_text(earlier)
         metadata["deletionGracePeriodSeconds"] = seconds
         return seconds

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import StatusError, conflict, generate_name_conflict, not_found, plain_error
 from steersman.apiserver.generic.conversion import PendingConversionError
-from steersman.apiserver.generic.writing import resource_version_of, sent_version, uid_mismatch, wipe_system_fields
+from steersman.apiserver.generic.writing import resource_version_of, sent_version, uid_mismatch
 from steersman.apiserver.workers import LARGE_BYTES, in_worker
 from steersman.storage.store import Conflict
 
@@ -139,7 +139,7 @@ class Write:
         if self.entry is None:
             if self.name:
                 resource_version_of(self.new["metadata"])
-                wipe_system_fields(self.new["metadata"])
+                self.new["metadata"].pop("selfLink", None)  # the other system fields are dropped in a POST only
             self.is_name_generated = self.objects.identify(self.ctx, self.new)
         else:
             self.objects.match_version(self.ctx, self.name, self.new["metadata"], self.entry.revision)

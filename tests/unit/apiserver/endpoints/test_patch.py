@@ -56,6 +56,19 @@ async def test_patch_of_a_missing_object_is_404_before_the_patch_is_read(media_t
         assert (await server.call("PATCH", A, b"nonsense", media_type=media_type)).code == 404
 
 
+async def test_apply_creates_a_terminating_object_with_a_deletion_timestamp():
+    metadata = {"name": "a", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/hold"]}
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    async with Server() as server:
+        answer = await server.apply(A, config)
+        assert answer.code == 201
+        assert answer.body["metadata"]["deletionTimestamp"] == metadata["deletionTimestamp"]
+        assert (await server.call("POST", CONFIG_MAPS, config)).body["message"].startswith("object is being deleted")
+        released = await server.merge(A, {"metadata": {"finalizers": None}})
+        assert released.code == 200
+        assert (await server.call("GET", A)).code == 404
+
+
 async def test_apply_creates_a_missing_object():
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}}
     async with Server() as server:

@@ -61,6 +61,17 @@ async def test_update_creates_objects_of_kinds_that_allow_it():
         assert (await server.call("PUT", A, {"metadata": {"name": "a"}, "data": {"x y": "z"}})).code == 404
 
 
+async def test_create_on_update_keeps_the_deletion_timestamp_and_grace_period():
+    deletion = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 5}
+    async with Server() as server:
+        metadata = {"name": "a", "creationTimestamp": "2020-01-01T00:00:00Z", "selfLink": "/a", **deletion}
+        answer = await server.call("PUT", f"{LEASES}/a", {"metadata": metadata})
+        assert answer.code == 201
+        assert deletion.items() <= answer.body["metadata"].items()
+        assert answer.body["metadata"]["creationTimestamp"] != metadata["creationTimestamp"]
+        assert "selfLink" not in answer.body["metadata"]
+
+
 async def test_create_on_update_requires_the_create_permission():
     async with Server(forbidden_verb="create") as server:
         answer = await server.call("PUT", f"{LEASES}/a", {"metadata": {"name": "a"}})

@@ -52,6 +52,13 @@ def _plan(strategy: Strategy = PLAIN, *, options: DeleteOptions | None = None, *
     return plan_deletion(strategy, ctx, obj, options or DeleteOptions(), is_graceful=is_graceful(strategy))
 
 
+def test_shorter_grace_period_never_moves_the_deletion_before_the_first_year():
+    options = DeleteOptions(grace_period_seconds=1)
+    created_terminating = {"deletionTimestamp": "0001-01-01T00:00:09Z", "deletionGracePeriodSeconds": 100}
+    plan = _plan(_Graceful(), options=options, **created_terminating)
+    assert plan.marked["metadata"]["deletionTimestamp"] == "0001-01-01T00:00:01Z"
+
+
 class _CleanedUp(Strategy):
     delete_finalizers = ("example.com/cleanup",)
 
