@@ -19,6 +19,7 @@ from steersman.controllers.registry import (
     registered,
     unknown,
 )
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.controller import Controller
 
 ON = Registration("foo-controller", alias="foo")
@@ -151,3 +152,25 @@ def test_queues_have_upstreams_names_in_metrics(name, queue):
         member for member in vars(module).values() if isinstance(member, type) and issubclass(member, Controller)
     ]
     assert queue in {cls.queue_name for cls in classes}
+
+
+#: Components of kube-controller-manager's events where they differ from the names of the controllers.
+COMPONENTS = {
+    "endpoints-controller": "endpoint-controller", "endpointslice-controller": "endpoint-slice-controller",
+    "endpointslice-mirroring-controller": "endpoint-slice-mirroring-controller",
+    "disruption-controller": "controllermanager", "horizontal-pod-autoscaler-controller": "horizontal-pod-autoscaler",
+    "node-ipam-controller": "cidrAllocator", "node-lifecycle-controller": "node-controller",
+    "persistentvolume-binder-controller": "persistentvolume-controller",
+    "persistentvolume-attach-detach-controller": "attachdetach-controller",
+    "persistentvolume-expander-controller": "volume_expand", "ephemeral-volume-controller": "ephemeral_volume",
+    "resourceclaim-controller": "resource_claim", "selinux-warning-controller": "selinux_warning",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "component"), COMPONENTS.items())
+def test_events_have_upstreams_component(name, component):
+    module = importlib.import_module(f"steersman.controllers.{find(name).module}")
+    classes = [
+        member for member in vars(module).values() if isinstance(member, type) and issubclass(member, ManagedController)
+    ]
+    assert component in {cls.component for cls in classes}

@@ -41,6 +41,7 @@ class EndpointSliceController(ManagedController):
 
     name: ClassVar[str] = "endpointslice-controller"
     queue_name: ClassVar[str] = "endpoint_slice"
+    component: ClassVar[str] = "endpoint-slice-controller"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_service_endpoint_syncs)

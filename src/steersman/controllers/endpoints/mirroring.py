@@ -25,6 +25,7 @@ class EndpointSliceMirroringController(ManagedController):
 
     name: ClassVar[str] = "endpointslice-mirroring-controller"
     queue_name: ClassVar[str] = "endpoint_slice_mirroring"
+    component: ClassVar[str] = "endpoint-slice-mirroring-controller"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.mirroring_concurrent_service_endpoint_syncs)
