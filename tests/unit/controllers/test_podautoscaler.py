@@ -435,6 +435,15 @@ async def test_reconcile_reports_a_missing_target(cluster):
     await cluster.eventually(*HPA, says("AbleToScale", "FailedGetScale"), namespace="default")
 
 
+async def test_reconcile_finds_the_target_when_its_version_is_not_served(cluster):
+    await cluster.start(build)
+    spec = {"maxReplicas": 5, "scaleTargetRef": {"apiVersion": "apps/v1beta1", "kind": "Deployment", "name": "web"}}
+    await cluster.make(*HPA, namespace="default", spec=spec)
+    obj = await cluster.eventually(*HPA, says("AbleToScale", "FailedGetScale"), namespace="default")
+    (condition,) = obj["status"]["conditions"]
+    assert condition["message"].endswith('deployments.apps "web" not found')
+
+
 async def serve_metrics(cluster):
     """The resource metrics API, with a custom resource."""
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}

@@ -21,11 +21,16 @@ from steersman.controllers.podautoscaler.replicas import MetricError, Timing, To
 from steersman.controllers.podautoscaler.scaling import History, Limits, Normalized, normalize, normalize_with_behavior
 from steersman.controllers.podautoscaler.state import State
 from steersman.controllers.shared.base import ManagedController
+from steersman.controllers.shared.served import discover
 from steersman.runtime.result import Result
 from steersman.runtime.structs import replaced
 
 if TYPE_CHECKING:
-    from lightkube.models.autoscaling_v2 import HorizontalPodAutoscalerSpec, HPAScalingRules
+    from lightkube.models.autoscaling_v2 import (
+        CrossVersionObjectReference,
+        HorizontalPodAutoscalerSpec,
+        HPAScalingRules,
+    )
 
     from steersman.apimachinery.selectors import LabelSelector
     from steersman.apimachinery.trees import Tree
@@ -144,7 +149,7 @@ class PodAutoscaler(ManagedController):
     async def _read_scale(self, case: _Case) -> _Scaled:
         reference = case.spec.scaleTargetRef
         try:
-            resource = await self.client.discover(reference.apiVersion or "v1", reference.kind)
+            resource = await self._target_resource(reference)
             scale = await self.client.get_subresource(resource, reference.name, "scale", namespace=case.namespace)
         except (LookupError, ClientError) as error:
             self._selectors.pop(case.key, None)
@@ -155,6 +160,22 @@ class PodAutoscaler(ManagedController):
             case.state.set_condition("AbleToScale", "FailedGetScale", f"{_GET_SCALE_FAILED}{text}", status=False)
             raise MetricError(text) from error
         return _Scaled(resource, reference.name, scale)
+
+    async def _target_resource(self, reference: CrossVersionObjectReference) -> ResourceType[Tree]:
+        """Return the resource of the target's group and kind, in another version if its own is not served.
+
+        Raises LookupError.
+        """
+        api_version = reference.apiVersion or "v1"
+        try:
+            return await self.client.discover(api_version, reference.kind)
+        except LookupError:
+            served = await discover(self.client)
+            group = api_version.rpartition("/")[0]
+            for resource in served.preferred.values():
+                if (resource.info.group, resource.info.kind) == (group, reference.kind):
+                    return resource
+            raise
 
     async def _follow_metrics(self, case: _Case, scaled: _Scaled, limits: Limits) -> None:
         try:
