@@ -21,13 +21,25 @@ if TYPE_CHECKING:
     #: Return a resource by group, version and name.
     FindResource = Callable[[str, str, str], Resource | None]
 
-#: Resources exempt from policies, which could otherwise prevent their own removal; reviews are not writes.
-_EXEMPT: Final = frozenset(
+#: Admission policies and their bindings, which policies and webhooks could otherwise protect from repair.
+_POLICIES: Final = frozenset(
     (
         "mutatingadmissionpolicies.admissionregistration.k8s.io",
         "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
         "validatingadmissionpolicies.admissionregistration.k8s.io",
         "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+    )
+)
+#: Webhook configurations, which webhooks could otherwise protect from repair; policies see them.
+_WEBHOOK_CONFIGURATIONS: Final = frozenset(
+    (
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    )
+)
+#: Reviews, which are not stored; webhooks see them. Upstream: ``pkg/kubeapiserver/admission/exclusion``.
+_REVIEWS: Final = frozenset(
+    (
         "selfsubjectreviews.authentication.k8s.io",
         "tokenreviews.authentication.k8s.io",
         "localsubjectaccessreviews.authorization.k8s.io",
@@ -38,23 +50,17 @@ _EXEMPT: Final = frozenset(
 )
 
 
-#: Webhook configurations, which webhooks could otherwise protect from repair; policies see them.
-_WEBHOOK_CONFIGURATIONS: Final = frozenset(
-    (
-        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
-        "validatingwebhookconfigurations.admissionregistration.k8s.io",
-    )
-)
-
-
 def is_exempt(resource: Resource) -> bool:
     """Return whether the resource is exempt from policies."""
-    return resource.group_resource in _EXEMPT
+    return resource.group_resource in _POLICIES or resource.group_resource in _REVIEWS
 
 
 def is_exempt_from_webhooks(resource: Resource) -> bool:
-    """Return whether webhooks are never called for the resource."""
-    return is_exempt(resource) or resource.group_resource in _WEBHOOK_CONFIGURATIONS
+    """Return whether webhooks are never called for the resource.
+
+    Upstream: ``IsExemptAdmissionConfigurationResource`` in ``pkg/admission/plugin/webhook/predicates/rules``.
+    """
+    return resource.group_resource in _POLICIES or resource.group_resource in _WEBHOOK_CONFIGURATIONS
 
 
 def is_namespace(attributes: Attributes) -> bool:

@@ -23,7 +23,7 @@ class WebhookPlugin(Plugin):
         self._caller: Final = caller
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """True for all writes, except of configurations and reviews."""
+        """True for all writes, except of webhook configurations and policies."""
         return not is_exempt_from_webhooks(resource)
 
     def skip_while_empty(self) -> Lookup[Any]:

@@ -103,7 +103,7 @@ class PostWrite(ObjectWrite):
         """Do nothing: posted kinds have no defaults."""
 
     def manage_fields(self) -> None:
-        """Do nothing, because posted objects are not stored; only responses of reviews have managed fields."""
+        """Do nothing, because posted objects are not stored."""
 
     def admit(self) -> Awaitable[None] | None:
         plugins = self.scope.create_steps.validate
@@ -113,7 +113,7 @@ class PostWrite(ObjectWrite):
         return run(plugins, self.scope.validation_attributes(self.ctx, self.new, None, self.options, name))
 
 
-async def read_posted(scope: PostScope, request: Request) -> tuple[PostWrite, Form]:
+async def read_posted(scope: PostScope, request: Request, write: type[PostWrite] = PostWrite) -> tuple[PostWrite, Form]:
     """Return the posted object as mutating admission leaves it. Raises 400, 403, 404, 406, 413, 415, 422."""
     form = negotiate(request, has_table=False)
     media_type = body_media_type(request)
@@ -121,7 +121,7 @@ async def read_posted(scope: PostScope, request: Request) -> tuple[PostWrite, Fo
     options = read_write_options(request, "CreateOptions")
     ctx = scope.write_context(request, options)
     ctx.is_large = is_large(len(raw), is_yaml=media_type == YAML)
-    posted = PostWrite(scope, request, ctx, options, raw, media_type)
+    posted = write(scope, request, ctx, options, raw, media_type)
     await read(posted)
     return posted, form
 

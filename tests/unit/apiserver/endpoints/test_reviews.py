@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
 
 from steersman.apiserver.server.loopback import Loopback
 from steersman.apiserver.workers import are_workers_busy
@@ -276,3 +277,62 @@ async def test_reviews_have_no_table_form_but_partial_metadata(server, path):
     assert partial.json().keys() == {"kind", "apiVersion", "metadata"}
     either = await ask_as({"accept": f"{as_kind('Table')['accept']},application/json"})
     assert (either.code, "status" in either.json()) == (201, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "spec", "status"),
+    [
+        (SAR, {"user": "alice", "resourceAttributes": PODS}, {"allowed": False}),
+        (
+            LOCAL,
+            {"user": "alice", "resourceAttributes": {**PODS, "namespace": "default"}},
+            {"allowed": False},
+        ),
+        (f"{AUTHZ}/selfsubjectaccessreviews", {"resourceAttributes": PODS}, {"allowed": False}),
+        (
+            f"{AUTHZ}/selfsubjectrulesreviews",
+            {"namespace": "default"},
+            {"resourceRules": None, "nonResourceRules": None, "incomplete": False},
+        ),
+        (f"{AUTHN}/selfsubjectreviews", None, {"userInfo": {}}),
+        (f"{AUTHN}/tokenreviews", {"token": "t"}, {"user": {}}),
+    ],
+    ids=lambda value: value.rpartition("/")[2] if isinstance(value, str) else "",
+)
+async def test_review_is_admitted_by_webhooks_before_its_answer(server, path, spec, status):
+    reviewed = []
+
+    async def deny(_, review):
+        reviewed.append(review["request"])
+        return http_response({**review, "response": {"uid": review["request"]["uid"], "allowed": False}})
+
+    async with WebhookServer(deny) as hook:
+        rule = {"apiGroups": ["authentication.k8s.io", "authorization.k8s.io"], "apiVersions": ["v1"]}
+        webhook = {
+            "name": "deny.example.com",
+            "clientConfig": {"url": f"{hook.url}/deny", "caBundle": ca_bundle()},
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "None",
+            "rules": [{**rule, "operations": ["CREATE"], "resources": ["*"]}],
+        }
+        configuration = {"metadata": {"name": "deny"}, "webhooks": [webhook]}
+        kinds = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+        assert (await ask(server, kinds, configuration))[0] == 201
+        local = {"metadata": {"namespace": "default"}} if path is LOCAL else {}
+        code, refusal = await ask(server, path, {**local, "spec": spec} if spec else {})
+    assert (code, refusal["message"]) == (
+        400,
+        'admission webhook "deny.example.com" denied the request without explanation',
+    )
+    [request] = reviewed
+    assert request["operation"] == "CREATE"
+    assert request["object"]["status"] == status
+    assert request["object"].get("spec") == spec
+
+
+async def test_review_has_managed_fields_without_the_status_that_the_client_sends(server):
+    spec = {"user": "alice", "resourceAttributes": PODS}
+    _, review = await ask(server, SAR, {"spec": spec, "status": {"allowed": True}})
+    [entry] = review["metadata"]["managedFields"]
+    assert entry["fieldsV1"].keys() == {"f:spec"}
+    assert review["status"] == {"allowed": False}

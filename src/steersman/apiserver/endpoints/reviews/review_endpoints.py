@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apiserver.endpoints.posting import PostScope, read_posted
+from steersman.apiserver.endpoints.posting import PostScope, PostWrite, read_posted
 from steersman.apiserver.endpoints.representation import render_tree
 from steersman.apiserver.generic.served import ServedResource
 from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.generic.write_pipeline import admit
-from steersman.apiserver.workers import run_step
 from steersman.schema.loader import struct
 
 if TYPE_CHECKING:
@@ -18,13 +18,33 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.endpoints.posting import PostWrite
     from steersman.apiserver.http import Request, Response
     from steersman.asynckit.clock import Clock
     from steersman.schema.resources import Resource
 
     #: Sets the status of the posted review. ``check`` runs validating admission; it must be called after validation.
     Answer = Callable[[Request, PostWrite, Callable[[], Awaitable[None]]], Awaitable[None]]
+
+#: Status of a review that is not answered yet, which webhooks see.
+_UNANSWERED: Final[Mapping[str, dict[str, Any]]] = {
+    "LocalSubjectAccessReview": {"allowed": False},
+    "SelfSubjectAccessReview": {"allowed": False},
+    "SelfSubjectReview": {"userInfo": {}},
+    "SelfSubjectRulesReview": {"resourceRules": None, "nonResourceRules": None, "incomplete": False},
+    "SubjectAccessReview": {"allowed": False},
+    "TokenReview": {"user": {}},
+}
+
+
+class ReviewWrite(PostWrite):
+    """Write of a posted review, up to admission; it has managed fields."""
+
+    __slots__ = ()
+
+    def manage_fields(self) -> None:
+        self.new.pop("status", None)
+        self.scope.manage_fields(self.ctx, self.new, None)
+        self.new["status"] = deepcopy(_UNANSWERED[self.new["kind"]])
 
 
 def review_endpoints(
@@ -52,8 +72,6 @@ def review_endpoints(
 
 async def _review(scope: PostScope, answer: Answer, request: Request) -> Response:
     """Return 201 and the review with its status. Raises the errors of decoding and of ``answer``."""
-    posted, form = await read_posted(scope, request)
-    posted.new.pop("status", None)
-    await run_step(scope.manage_fields, posted.ctx.is_large, posted.ctx, posted.new, None)
+    posted, form = await read_posted(scope, request, ReviewWrite)
     await answer(request, posted, partial(admit, posted))
     return await render_tree(request, posted.new, form=form, code=201, cells=[])
