@@ -59,8 +59,8 @@ def measure_rbac(report: Report, seconds: float) -> None:
         readers = [dataclasses.replace(server.target, token=READER_TOKEN) for server in (decided, allowed)]
         requests = [reader.request("GET", f"{NAMESPACE}/configmaps/get-0") for reader in readers]
 
-        def reads(which: int) -> Result:
-            return rate(readers[which], lambda: requests[which], seconds)
+        def reads(position: int) -> Result:
+            return rate(readers[position], lambda: requests[position], seconds)
 
         ours, theirs = paired(lambda: reads(0), lambda: reads(1), 5)
     cost = 1 - statistics.median(a.rate / b.rate for a, b in zip(ours, theirs, strict=True))

@@ -235,11 +235,11 @@ def _report_definitions(report: Report, without: list[_Measured], with_all: list
     def median(measured: list[_Measured], name: str) -> float:
         return statistics.median(getattr(sample, name) for sample in measured)
 
-    for name, what in (("aggregated_ms", "aggregated"), ("legacy_ms", "legacy, /apis"), ("first_ms", "first request")):
+    for name, label in (("aggregated_ms", "aggregated"), ("legacy_ms", "legacy, /apis"), ("first_ms", "first request")):
         value = median(with_all, name)
         is_met = None if name == "first_ms" else value <= _DISCOVERY_MAX_MS  # the first one builds the document
         text = f"{value:8.1f} ms (≤ {_DISCOVERY_MAX_MS:.0f} ms); without definitions {median(without, name):.1f} ms"
-        report.line(f"{_COUNT} definitions, discovery, {what}", text, is_met=is_met)
+        report.line(f"{_COUNT} definitions, discovery, {label}", text, is_met=is_met)
     more = median(with_all, "rss_mb") - median(without, "rss_mb")
     text = f"{more:8.0f} MB more (≤ {_MEMORY_MAX_MB:.0f} MB)"
     report.line(f"{_COUNT} definitions, memory", text, is_met=more <= _MEMORY_MAX_MB)

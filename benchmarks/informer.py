@@ -69,13 +69,13 @@ def _theirs(kubeconfig: str) -> None:
     os._exit(0)  # its watch thread ends only when the server ends the watch
 
 
-def _run(which: str, server: Server) -> dict[str, float]:
+def _run(implementation: str, server: Server) -> dict[str, float]:
     kubeconfig = Path(server.directory) / "bench.kubeconfig"
-    command = [sys.executable, "-m", "benchmarks.informer", "--child", which, str(kubeconfig)]
+    command = [sys.executable, "-m", "benchmarks.informer", "--child", implementation, str(kubeconfig)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     if figures["count"] != PODS:
-        raise RuntimeError(f"{which} has {figures['count']} of {PODS} pods")
+        raise RuntimeError(f"{implementation} has {figures['count']} of {PODS} pods")
     return figures
 
 
@@ -105,8 +105,8 @@ def main() -> int:
     parser.add_argument("--child", nargs=2, metavar=("WHICH", "KUBECONFIG"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
-        which, kubeconfig = arguments.child
-        if which == "ours":
+        implementation, kubeconfig = arguments.child
+        if implementation == "ours":
             asyncio.run(_ours(kubeconfig))
         else:
             _theirs(kubeconfig)

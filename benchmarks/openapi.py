@@ -94,14 +94,14 @@ def definition(number: int, kilobytes: int) -> dict[str, Any]:
 
 
 @contextmanager
-def measured(server: ControlPlane, what: str) -> Iterator[None]:
+def measured(server: ControlPlane, label: str) -> Iterator[None]:
     """Print wall time, the server's processor time and the slowest answer of the probe."""
     with Probe(server) as probe:
         used, started_at = cpu_seconds(server.pid), time.perf_counter()
         yield
         seconds, used = time.perf_counter() - started_at, cpu_seconds(server.pid) - used
     print(
-        f"  {what:34} {seconds * 1000:7.0f} ms, cpu {used * 1000:6.0f} ms, slowest probe {probe.slowest_seconds * 1000:5.0f} ms"
+        f"  {label:34} {seconds * 1000:7.0f} ms, cpu {used * 1000:6.0f} ms, slowest probe {probe.slowest_seconds * 1000:5.0f} ms"
     )
 
 
@@ -138,8 +138,8 @@ def run(count: int, kilobytes: int, *, kubectl: bool) -> None:
             "/openapi/v2, again": ("/openapi/v2", "*/*"),
             "/openapi/v2, protobuf": ("/openapi/v2", _PROTOBUF_V2),
         }
-        for what, (path, accept) in requests.items():
-            with measured(server, what):
+        for label, (path, accept) in requests.items():
+            with measured(server, label):
                 code, body = connection.request("GET", path, accept=accept)
             assert code == 200, body
         if count:

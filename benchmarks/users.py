@@ -113,7 +113,7 @@ def measure_users(report: Report, seconds: float, rounds: int) -> None:
 
 def _compare(
     report: Report,
-    what: str,
+    label: str,
     measures: dict[str, Callable[[], Result]],
     measure_bare: Callable[[], Result],
     rounds: int,
@@ -124,11 +124,11 @@ def _compare(
         mine = results[user]
         text = f"{median_rate(mine):8.0f}/s  {ratio(mine, bare):6.1%} of bare  {median_loop_micros(mine):5.1f} µs of the loop"
         if mine is static:
-            report.line(f"{what}, {user}", text)
+            report.line(f"{label}, {user}", text)
             continue
         share = ratio(mine, static)
         text = f"{text} ({loop_ratio(mine, static):.2f} × static)  {share:6.1%} of static (≥ 93 %)"
-        report.line(f"{what}, {user}", text, is_met=share >= _SHARE_MIN)
+        report.line(f"{label}, {user}", text, is_met=share >= _SHARE_MIN)
 
 
 def _gets(users: dict[str, Target], seconds: float) -> dict[str, Callable[[], Result]]:

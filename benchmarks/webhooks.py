@@ -112,12 +112,12 @@ def _report_call(report: Report, results: dict[str, list[Result]]) -> None:
 
 def _report_unmatched(report: Report, results: dict[str, list[Result]]) -> None:
     plain = results["plain"]
-    for name, what in (("unmatched", "no rule or selector"), ("conditional", "no match condition")):
+    for name, matcher in (("unmatched", "no rule or selector"), ("conditional", "no match condition")):
         mine = results[name]
         slower, cost = 1 - ratio(mine, plain), loop_ratio(mine, plain) - 1
         text = f"{median_rate(mine):8.0f}/s, {slower:+.1%} slower; {median_loop_micros(mine):.1f} µs of the loop, {cost:+.1%}"
         if name == "unmatched":
             text += f" (≤ {_UNMATCHED_MAX:.0%})"
-            report.line(f"{_UNMATCHED} webhooks, {what} matches", text, is_met=cost <= _UNMATCHED_MAX)
+            report.line(f"{_UNMATCHED} webhooks, {matcher} matches", text, is_met=cost <= _UNMATCHED_MAX)
         else:
-            report.line(f"{_UNMATCHED} webhooks, {what} matches", text)
+            report.line(f"{_UNMATCHED} webhooks, {matcher} matches", text)

@@ -76,7 +76,7 @@ def is_ready(obj: dict[str, Any]) -> bool:
 
 async def until_ready(
     client: Client,
-    what: Any,
+    resource: Any,
     count: int,
     *,
     on_ready: Callable[[str], None] = lambda _: None,
@@ -93,7 +93,7 @@ async def until_ready(
             if len(seen) >= count:
                 done.set()
 
-    context.informers.informer(what).add_callback(changed)
+    context.informers.informer(resource).add_callback(changed)
     context.informers.start()
     try:
         await asyncio.wait_for(done.wait(), patience_seconds)

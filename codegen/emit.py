@@ -37,8 +37,8 @@ def write(files: dict[str, str]) -> None:
 
 def stale(files: dict[str, str]) -> list[str]:
     """Return the names of missing, different and superfluous files."""
-    there = {path.name: path.read_text() for path in GENERATED.iterdir() if path.is_file()}
-    return sorted(name for name in files.keys() | there.keys() if files.get(name) != there.get(name))
+    existing = {path.name: path.read_text() for path in GENERATED.iterdir() if path.is_file()}
+    return sorted(name for name in files.keys() | existing.keys() if files.get(name) != existing.get(name))
 
 
 def _compact(value: Any) -> str:

@@ -301,17 +301,17 @@ def kubeconfig_for(port: int, folder: Path) -> Path:
 
 async def write(client: Client, dice: random.Random, seconds: float) -> None:
     """Create, change and delete objects at random."""
-    there: dict[str, ConfigMap] = {}
+    existing: dict[str, ConfigMap] = {}
     for number in range(int(seconds * WRITES_PER_SECOND)):
         name = f"name-{dice.randrange(10)}"
-        previous = there.pop(name, None)
+        previous = existing.pop(name, None)
         if previous is None:
-            there[name] = await client.create(ConfigMap(metadata=ObjectMeta(name=name)))
+            existing[name] = await client.create(ConfigMap(metadata=ObjectMeta(name=name)))
         elif dice.random() < 0.4:
             await client.delete_object(previous)
         else:
             previous.data = {"number": str(number)}
-            there[name] = await client.update(previous)
+            existing[name] = await client.update(previous)
         await asyncio.sleep(1 / WRITES_PER_SECOND)  # noqa: TID251 — as above
 
 

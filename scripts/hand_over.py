@@ -53,14 +53,14 @@ def start_replica(plane: ControlPlane, identity: str) -> subprocess.Popen[bytes]
 
 
 async def seconds_until(
-    client: Client, what: Any, namespace: str | None, name: str, holds: Callable[[Any], bool]
+    client: Client, resource: Any, namespace: str | None, name: str, holds: Callable[[Any], bool]
 ) -> float:
     """Return the time until an event with an object for which ``holds`` is true."""
     started = time.perf_counter()
     selector = f"metadata.name={name}"
     async with (
         asyncio.timeout(PATIENCE_SECONDS),
-        client.watch(what, namespace=namespace, field_selector=selector) as events,
+        client.watch(resource, namespace=namespace, field_selector=selector) as events,
     ):
         async for event in events:
             if event.type in ("ADDED", "MODIFIED") and holds(event.object):
@@ -104,25 +104,25 @@ async def hand_overs(
 
 async def repairs(client: Client, kind: str, times: int) -> list[float]:
     """Return the time until an object that was deleted is back, for each deletion."""
-    what, namespace = LOST[kind]
+    resource, namespace = LOST[kind]
     seconds = []
     for _ in range(times):
         name = "kubernetes"
         if kind == "IPAddress":
             service = await client.get(LOST["Service"][0], "kubernetes", namespace="default")
             name = service["spec"]["clusterIP"]
-        uid = (await client.get(what, name, namespace=namespace))["metadata"]["uid"]
-        await client.delete(what, name, namespace=namespace)
+        uid = (await client.get(resource, name, namespace=namespace))["metadata"]["uid"]
+        await client.delete(resource, name, namespace=namespace)
         seconds.append(
-            await seconds_until(client, what, namespace, name, lambda obj, uid=uid: obj["metadata"]["uid"] != uid)  # type: ignore[misc]
+            await seconds_until(client, resource, namespace, name, lambda obj, uid=uid: obj["metadata"]["uid"] != uid)  # type: ignore[misc]
         )
     return seconds
 
 
-def report(what: str, seconds: list[float]) -> None:
+def report(label: str, seconds: list[float]) -> None:
     """Print one line."""
     print(
-        f"{what}: median {statistics.median(seconds):.3f}, maximum {max(seconds):.3f} ({len(seconds)} times)",
+        f"{label}: median {statistics.median(seconds):.3f}, maximum {max(seconds):.3f} ({len(seconds)} times)",
         flush=True,
     )
 

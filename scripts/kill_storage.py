@@ -203,19 +203,19 @@ async def verify_damaged(path: Path, ledger: Ledger, rng: random.Random) -> str:
     parts = [part for suffix in ("", "-wal", "-ack") if (part := path.with_name(path.name + suffix)).exists()]
     for part in parts:
         shutil.copy(part, aside)
-    what = damage(path, rng)
+    description = damage(path, rng)
     try:
         outcome = await open_damaged(path, ledger)
         if outcome.startswith("refused"):
             await repair_damaged(path, ledger)
     except Wrong as wrong:
-        raise Wrong(f"{what}: {wrong}") from None
+        raise Wrong(f"{description}: {wrong}") from None
     for leftover in path.parent.glob(f"{path.name}*"):
         if not leftover.name.endswith(".lock"):
             leftover.unlink()
     for part in parts:
         shutil.copy(aside / part.name, part)
-    return f"{what}: {outcome}"
+    return f"{description}: {outcome}"
 
 
 async def open_damaged(path: Path, ledger: Ledger) -> str:

@@ -32,13 +32,13 @@ def robot(kubectl):
 def bearer(kubectl, token, *arguments, code=0):
     """kubectl with a token and nothing else."""
     cluster = kubectl.cluster
-    where = [f"--server={cluster.url}", f"--certificate-authority={cluster.ca}", f"--token={token}"]
-    return kubectl.run(*where, *arguments, code=code, KUBECONFIG="/dev/null")
+    connection = [f"--server={cluster.url}", f"--certificate-authority={cluster.ca}", f"--token={token}"]
+    return kubectl.run(*connection, *arguments, code=code, KUBECONFIG="/dev/null")
 
 
 def test_whoami_of_an_administrator(admin):
-    who = json.loads(admin.run("auth", "whoami", "-o", "json"))["status"]["userInfo"]
-    assert "system:masters" in who["groups"]
+    user_info = json.loads(admin.run("auth", "whoami", "-o", "json"))["status"]["userInfo"]
+    assert "system:masters" in user_info["groups"]
 
 
 def test_can_i_of_an_administrator_allows_everything(admin):
@@ -84,8 +84,8 @@ def test_impersonation_of_user_groups_and_uid(reader):
         "--as-group=ops",
         "--as-uid=u-1",
     )
-    who = json.loads(text)["status"]["userInfo"]
-    assert who == {
+    user_info = json.loads(text)["status"]["userInfo"]
+    assert user_info == {
         "username": "ann",
         "uid": "u-1",
         "groups": ["devs", "ops", "system:authenticated"],
@@ -107,8 +107,8 @@ def test_impersonation_requires_permission(reader):
 
 def test_token_authenticates_as_its_service_account(robot):
     token = robot.run("create", "token", "robot").strip()
-    who = json.loads(bearer(robot, token, "auth", "whoami", "-o", "json"))["status"]["userInfo"]
-    assert who["username"] == f"system:serviceaccount:{robot.namespace}:robot"
+    user_info = json.loads(bearer(robot, token, "auth", "whoami", "-o", "json"))["status"]["userInfo"]
+    assert user_info["username"] == f"system:serviceaccount:{robot.namespace}:robot"
     bearer(robot, token, "create", "configmap", "made")
     assert "is forbidden" in bearer(robot, token, "delete", "configmap", "made", code=1)
 

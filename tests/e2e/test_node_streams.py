@@ -216,12 +216,12 @@ def test_exec_ends_while_its_input_is_open(streaming):
 
 def test_files_are_copied_both_ways(streaming, tmp_path):
     run(streaming, pod(command=["sleep", "3600"]))
-    there = f"/tmp/{secrets.token_hex(8)}"  # the pod's own folder, or the host's
+    remote_path = f"/tmp/{secrets.token_hex(8)}"  # the pod's own folder, or the host's
     (tmp_path / "large").write_bytes(secrets.token_bytes(2_000_000))
-    streaming.run("cp", str(tmp_path / "large"), f"p:{there}")
-    streaming.run("cp", f"p:{there}", str(tmp_path / "back"))
+    streaming.run("cp", str(tmp_path / "large"), f"p:{remote_path}")
+    streaming.run("cp", f"p:{remote_path}", str(tmp_path / "back"))
     assert (tmp_path / "back").read_bytes() == (tmp_path / "large").read_bytes()
-    streaming.run("exec", "p", "--", "rm", there)
+    streaming.run("exec", "p", "--", "rm", remote_path)
 
 
 def test_port_forward_reports_that_no_process_listens(streaming):
@@ -261,8 +261,8 @@ def test_pod_and_service_proxy_reach_a_process_pod(kubectl):
     new_pod["metadata"]["labels"] = {"app": "p"}
     run(kubectl, new_pod)
     kubectl.run("expose", "pod", "p", "--port=80", f"--target-port={port}")
-    for where in (f"pods/p:{port}", "pods/p"):
-        page = kubectl.run("get", "--raw", path(kubectl, f"{where}/proxy/?from=here"))
+    for target in (f"pods/p:{port}", "pods/p"):
+        page = kubectl.run("get", "--raw", path(kubectl, f"{target}/proxy/?from=here"))
         assert "Directory listing" in page
     until(kubectl.cluster, path(kubectl, "endpoints"), lambda objects: any(item.get("subsets") for item in objects))
     assert "Directory listing" in kubectl.run("get", "--raw", path(kubectl, "services/p:80/proxy/"))
@@ -275,8 +275,8 @@ def test_proxy_reports_a_missing_listener(kubectl):
     run(kubectl, pod("process", ["sleep", "3600"]))
     port = free_port()
     output = kubectl.run("get", "--raw", path(kubectl, f"pods/simulated:{port}/proxy/"), code=1)
-    why = f"connect: connection refused: pod simulated is simulated: no process listens on port {port}"
-    assert re.search(rf"error trying to reach service: dial tcp 10\.[\d.]+:{port}: {why}", output)
+    message = f"connect: connection refused: pod simulated is simulated: no process listens on port {port}"
+    assert re.search(rf"error trying to reach service: dial tcp 10\.[\d.]+:{port}: {message}", output)
     output = kubectl.run("get", "--raw", path(kubectl, f"pods/process:{port}/proxy/"), code=1)
     assert re.search(
         rf"error trying to reach service: dial tcp 10\.[\d.]+:{port}: connect: connection refused$", output

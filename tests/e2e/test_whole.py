@@ -176,8 +176,8 @@ def test_drain_moves_pods_one_by_one(namespaced: Kubectl, admin: Kubectl) -> Non
 
 def test_pods_of_a_stopped_node_move(namespaced: Kubectl, admin: Kubectl) -> None:
     tolerations = [
-        {"key": f"node.kubernetes.io/{why}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}
-        for why in ("unreachable", "not-ready")
+        {"key": f"node.kubernetes.io/{taint}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}
+        for taint in ("unreachable", "not-ready")
     ]
     template = {
         "metadata": {"labels": {"app": "web"}},

@@ -228,11 +228,11 @@ def test_node_requested_equals_the_sum_of_its_pods(moves: list[tuple[int, int, b
     world = World(node("n0"), node("n1"), node("n2"), seed=seed)
     dice = Random(seed)
     uids: dict[int, str] = {}
-    for number, where, stays in moves:
+    for number, node_number, stays in moves:
         if stays:
             new_pod = pod(f"p{number}", cpu=f"{dice.randrange(1, 9)}00m")
             new_pod.metadata.uid = uids.setdefault(number, f"u{number}")
-            world.running(f"n{where}", new_pod)
+            world.running(f"n{node_number}", new_pod)
         else:
             world.core.remove_deleted_pod(uids.get(number, ""))
     for info in world.core.cluster.infos.values():

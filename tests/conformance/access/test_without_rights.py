@@ -34,17 +34,17 @@ def requests():
                 yield resource.name, verb, METHODS[verb], f"{collection}/x/{subresource.name}"
 
 
-@pytest.mark.parametrize("who", ["alice", "system:anonymous", "system:serviceaccount:default:robot"])
-async def test_requests_without_a_role_are_403(who):
+@pytest.mark.parametrize("user", ["alice", "system:anonymous", "system:serviceaccount:default:robot"])
+async def test_requests_without_a_role_are_403(user):
     async with InProcessAPIServer() as server:
         own = server.core.client._headers
-        client = Loopback(server.core.app, headers={**own, "impersonate-user": who})
+        client = Loopback(server.core.app, headers={**own, "impersonate-user": user})
         allowed = []
         for resource, verb, method, path in requests():
             answer = await client.request(method, path)
             if answer.code != 403:
                 allowed.append((resource, verb, answer.code))
-    expected = set() if who == "system:anonymous" else ABOUT_ONESELF
+    expected = set() if user == "system:anonymous" else ABOUT_ONESELF
     assert {resource for resource, _, _ in allowed} == expected
 
 

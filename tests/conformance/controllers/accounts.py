@@ -175,21 +175,23 @@ class Accounts(Scenario):
     def _wrong_with(self, secret: Secret, accounts: dict[tuple[str, str], ServiceAccount]) -> str:
         """Return the deviation of one Secret."""
         namespace, annotations = namespace_of(secret), annotations_of(secret)
-        where = f"{namespace}/{name_of(secret)}"
+        secret_key = f"{namespace}/{name_of(secret)}"
         account = accounts.get((namespace, annotations[NAME]))
         if account is None or annotations.get(UID) != uid_of(account):
-            return f"{where} is of an account that is not there: {annotations}"
+            return f"{secret_key} is of an account that is not there: {annotations}"
         data = {key: base64.b64decode(value).decode() for key, value in (secret.data or {}).items()}
         if data.get("ca.crt") != ROOT_CA or data.get("namespace") != namespace or not data.get("token"):
-            return f"{where} holds {sorted(data)}"
+            return f"{secret_key} holds {sorted(data)}"
         token = jws.read_unverified(data["token"])
         subject = f"system:serviceaccount:{namespace}:{name_of(account)}"
         reported = [
             token.claims.get(f"kubernetes.io/serviceaccount/{key}") for key in ("service-account.uid", "secret.name")
         ]
         if token.claims["sub"] != subject or reported != [uid_of(account), name_of(secret)]:
-            return f"the token of {where} is of {token.claims}"
-        return "" if self._key.verified_claims(data["token"]) else f"the token of {where} is not signed with the key"
+            return f"the token of {secret_key} is of {token.claims}"
+        return (
+            "" if self._key.verified_claims(data["token"]) else f"the token of {secret_key} is not signed with the key"
+        )
 
     def _missing(
         self, world: World, secrets: list[Secret], accounts: dict[tuple[str, str], ServiceAccount]
@@ -199,9 +201,9 @@ class Accounts(Scenario):
         lost = [uid for uid, account in self._kept.items() if account in uids and uid not in existing]
         if lost:
             return f"secrets of accounts that live are gone: {lost}"
-        there = {(namespace_of(secret), name_of(secret)) for secret in secrets}
+        stored_secrets = {(namespace_of(secret), name_of(secret)) for secret in secrets}
         for gone in self._gone:
-            if gone.life == world.lives and gone[:2] not in there:
+            if gone.life == world.lives and gone[:2] not in stored_secrets:
                 listing = [item for item in accounts.values() if uid_of(item) == gone.account_uid]
                 if any(reference.name == gone.name for holder in listing for reference in holder.secrets or ()):
                     return f"{gone} is still listed"

@@ -45,10 +45,10 @@ class Attachments(Scenario):
             await self._bind(world, number)
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.make_pod, self.make_pod, self.make_pod, self.replace_pod, self.replace_pod,
-                                  self.remove_pod, self.remove_pod, self.end_pod, self.fall_silent, self.wake,
-                                  self.give_up, self.remove_node, self.replace_node, self.rebind])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make_pod, self.make_pod, self.make_pod, self.replace_pod, self.replace_pod,
+                                    self.remove_pod, self.remove_pod, self.end_pod, self.fall_silent, self.wake,
+                                    self.give_up, self.remove_node, self.replace_node, self.rebind])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """Act as kubelets, which use attached volumes while they have pods for them, and as the driver."""

@@ -47,17 +47,17 @@ class Autoscaling(Scenario):
         self._queued: dict[str, int | None] = {}
 
     async def prepare(self, world: World) -> None:
-        for what in (USE, QUEUE):
-            await world.define(what)
+        for kind in (USE, QUEUE):
+            await world.define(kind)
         await world.client.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})
         for name in TARGETS:
             await self._make_target(world, name)
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.load, self.load, self.load, self.lose_metrics, self.make, self.make, self.make,
-                                  self.change, self.change, self.remove, self.scale, self.replace_target,
-                                  self.lose_pod])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.load, self.load, self.load, self.lose_metrics, self.make, self.make, self.make,
+                                    self.change, self.change, self.remove, self.scale, self.replace_target,
+                                    self.lose_pod])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """Act as kubelets, which make pods ready and end them, and as the metrics server."""
@@ -97,13 +97,13 @@ class Autoscaling(Scenario):
             await self._put(world, QUEUE, target, selector, {"metricName": "queue", "value": f"{load}m"})
         self._queued[target] = load
 
-    async def _put(self, world: World, kind: Any, name: str, labels: dict[str, str], what: dict[str, Any]) -> None:
+    async def _put(self, world: World, kind: Any, name: str, labels: dict[str, str], fields: dict[str, Any]) -> None:
         body = {
             "apiVersion": kind.info.api_version,
             "kind": kind.info.kind,
             "metadata": {"name": name, "labels": labels},
         }
-        await world.client.apply({**body, **what}, namespace=NAMESPACE, field_manager="metrics", force=True)
+        await world.client.apply({**body, **fields}, namespace=NAMESPACE, field_manager="metrics", force=True)
 
     # Targets
 

@@ -30,11 +30,11 @@ class Claims(Scenario):
                    "persistentvolumeclaim-protection-controller")  # fmt: skip
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.make_pod, self.make_pod, self.make_pod, self.replace_pod, self.replace_pod,
-                                  self.remove_pod, self.end_pod, self.assign, self.make_template, self.make_template,
-                                  self.remove_template, self.lose_claim, self.lose_volume_claim, self.take_name,
-                                  self.share, self.allocate, self.allocate])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make_pod, self.make_pod, self.make_pod, self.replace_pod, self.replace_pod,
+                                    self.remove_pod, self.end_pod, self.assign, self.make_template, self.make_template,
+                                    self.remove_template, self.lose_claim, self.lose_volume_claim, self.take_name,
+                                    self.share, self.allocate, self.allocate])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """Act as kubelets: end deleted pods."""

@@ -23,9 +23,9 @@ class Cronjob(Scenario):
     controllers = ("cronjob", "garbagecollector")
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.make, self.make, self.suspend, self.resume, self.change_limits,
-                                  self.change_concurrency, self.remove, self.lose_job, self.wait, self.wait])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make, self.make, self.suspend, self.resume, self.change_limits,
+                                    self.change_concurrency, self.remove, self.lose_job, self.wait, self.wait])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """Some Jobs end."""
@@ -33,12 +33,14 @@ class Cronjob(Scenario):
             if not ended_as(job) and world.dice.random() < 0.3:
                 await self._end(world, job, "Complete" if world.dice.random() < 0.7 else "Failed")
 
-    async def _end(self, world: World, job: batch_v1.Job, how: str) -> None:
+    async def _end(self, world: World, job: batch_v1.Job, condition_type: str) -> None:
         now = world.clock.now().replace(microsecond=0)
-        criterion = "SuccessCriteriaMet" if how == "Complete" else "FailureTarget"
-        conditions = [{"type": name, "status": "True", "lastTransitionTime": now} for name in (criterion, how)]
+        criterion = "SuccessCriteriaMet" if condition_type == "Complete" else "FailureTarget"
+        conditions = [
+            {"type": name, "status": "True", "lastTransitionTime": now} for name in (criterion, condition_type)
+        ]
         status: dict[str, Any] = {"startTime": now, "conditions": conditions}
-        if how == "Complete":
+        if condition_type == "Complete":
             status["completionTime"] = now
         await world.client.patch(
             batch_v1.Job, name_of(job), {"status": status}, namespace=NAMESPACE, subresource="status"
@@ -110,11 +112,11 @@ class Cronjob(Scenario):
             return "it does not know its jobs"
         if len(running) > 1 and cron.spec.concurrencyPolicy == "Replace":
             return "more than one runs"
-        for how, limit in (
+        for condition_type, limit in (
             ("Complete", cron.spec.successfulJobsHistoryLimit),
             ("Failed", cron.spec.failedJobsHistoryLimit),
         ):
-            if sum(ended_as(job) == how for job in jobs) > limit:
+            if sum(ended_as(job) == condition_type for job in jobs) > limit:
                 return "too many are kept"
         last, now = cron.status.lastScheduleTime, world.clock.now()
         if cron.spec.suspend or (cron.spec.concurrencyPolicy == "Forbid" and running):

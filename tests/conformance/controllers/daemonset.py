@@ -36,10 +36,10 @@ class Daemonset(Scenario):
     controllers = ("daemonset", "garbagecollector")
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.make, self.make, self.change_template, self.change_template, self.change_strategy,
-                                  self.add_node, self.add_node, self.add_node, self.change_node, self.remove_node,
-                                  self.remove, self.lose_pod, self.fail_pod, self.relabel_pod, self.lose_revision])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make, self.make, self.change_template, self.change_template, self.change_strategy,
+                                    self.add_node, self.add_node, self.add_node, self.change_node, self.remove_node,
+                                    self.remove, self.lose_pod, self.fail_pod, self.relabel_pod, self.lose_revision])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """A kubelet makes some Pods ready."""

@@ -30,10 +30,10 @@ class Deployment(Scenario):
     controllers = ("deployment", "replicaset", "garbagecollector")
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.make, self.make, self.change_template, self.change_template, self.scale,
-                                  self.change_strategy, self.pause, self.resume, self.remove, self.scale_set,
-                                  self.remove_set, self.release_set, self.lose_pod])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make, self.make, self.change_template, self.change_template, self.scale,
+                                    self.change_strategy, self.pause, self.resume, self.remove, self.scale_set,
+                                    self.remove_set, self.release_set, self.lose_pod])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """A kubelet makes some Pods ready."""

@@ -53,10 +53,10 @@ class Devicetaints(Scenario):
             await self._write_slice(world, pool)
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.make_pod, self.make_pod, self.make_pod, self.remove_pod, self.replace_pod,
-                                  self.write_slice, self.write_slice, self.write_slice, self.remove_slice,
-                                  self.make_rule, self.change_rule, self.remove_rule, self.free])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make_pod, self.make_pod, self.make_pod, self.remove_pod, self.replace_pod,
+                                    self.write_slice, self.write_slice, self.write_slice, self.remove_slice,
+                                    self.make_rule, self.change_rule, self.remove_rule, self.free])  # fmt: skip
+        await action(world)
         await self._excuse(world)
 
     async def live(self, world: World) -> None:
@@ -207,8 +207,8 @@ class Devicetaints(Scenario):
 
     async def wrong(self, world: World) -> str:
         pods = await world.all(Pod)
-        there = {uid_of(pod) for pod in pods}
-        lost = sorted(use.name for uid, use in self._must_stay.items() if uid not in there)
+        existing_uids = {uid_of(pod) for pod in pods}
+        lost = sorted(use.name for uid, use in self._must_stay.items() if uid not in existing_uids)
         if lost:
             return f"{lost} are gone, and nothing was against them"
         against, uses = await self._against(world), await self._uses(world)

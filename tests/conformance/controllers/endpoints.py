@@ -27,10 +27,10 @@ class Endpoints(Scenario):
     controllers = ("endpointslice", "endpoint", "endpointslicemirroring", "garbagecollector")
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.make_service, self.make_service, self.change_service, self.remove_service,
-                                  self.make_pod, self.make_pod, self.make_pod, self.relabel_pod, self.remove_pod,
-                                  self.make_node, self.break_slice, self.remove_slice, self.write_endpoints])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make_service, self.make_service, self.change_service, self.remove_service,
+                                    self.make_pod, self.make_pod, self.make_pod, self.relabel_pod, self.remove_pod,
+                                    self.make_node, self.break_slice, self.remove_slice, self.write_endpoints])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """Act as kubelets: set addresses and readiness of pods."""

@@ -37,10 +37,10 @@ class Evictions(Scenario):
         self._must_stay: dict[str, str] = {}
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.make_node, self.make_node, self.remove_node, self.turn, self.taint, self.taint,
-                                  self.untaint, self.make_pod, self.make_pod, self.make_pod, self.remove_pod,
-                                  self.replace_pod, self.replace_pod, self.end_pod, self.assign])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make_node, self.make_node, self.remove_node, self.turn, self.taint, self.taint,
+                                    self.untaint, self.make_pod, self.make_pod, self.make_pod, self.remove_pod,
+                                    self.replace_pod, self.replace_pod, self.end_pod, self.assign])  # fmt: skip
+        await action(world)
         await self._excuse(world)
 
     async def live(self, world: World) -> None:
@@ -142,8 +142,8 @@ class Evictions(Scenario):
 
     async def wrong(self, world: World) -> str:
         nodes, pods = await self._nodes(world), await world.all(Pod)
-        there = {uid_of(pod) for pod in pods}
-        lost = sorted(name for uid, name in self._must_stay.items() if uid not in there)
+        existing_uids = {uid_of(pod) for pod in pods}
+        lost = sorted(name for uid, name in self._must_stay.items() if uid not in existing_uids)
         if lost:
             return f"{lost} are gone, and nothing was against them"
         if sum(is_finished(pod) for pod in pods) > TERMINATED_MAX:

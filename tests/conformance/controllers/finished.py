@@ -29,9 +29,9 @@ class Finished(Scenario):
 
     async def edit(self, world: World) -> None:
         self._excuse(world)
-        what = world.dice.choice([self.make, self.make, self.make, self.end, self.end, self.end, self.give_time,
-                                  self.give_time, self.remove, self.replace, self.add_pod, self.add_pod])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make, self.make, self.make, self.end, self.end, self.end, self.give_time,
+                                    self.give_time, self.remove, self.replace, self.add_pod, self.add_pod])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """Act as kubelets: end deleted pods."""
@@ -55,10 +55,12 @@ class Finished(Scenario):
             return
         now = world.clock.now().replace(microsecond=0)
         self._due[uid_of(job)] = _due(now, job.spec.ttlSecondsAfterFinished)
-        criterion, how = world.dice.choice([("SuccessCriteriaMet", "Complete"), ("FailureTarget", "Failed")])
-        conditions = [{"type": type_, "status": "True", "lastTransitionTime": now} for type_ in (criterion, how)]
+        criterion, condition_type = world.dice.choice([("SuccessCriteriaMet", "Complete"), ("FailureTarget", "Failed")])
+        conditions = [
+            {"type": type_, "status": "True", "lastTransitionTime": now} for type_ in (criterion, condition_type)
+        ]
         status: dict[str, Any] = {"startTime": now, "conditions": conditions}
-        status |= {"completionTime": now} if how == "Complete" else {}
+        status |= {"completionTime": now} if condition_type == "Complete" else {}
         patch = {"metadata": {"uid": uid_of(job)}, "status": status}
         await world.client.patch(batch_v1.Job, name_of(job), patch, namespace=NAMESPACE, subresource="status")
 

@@ -31,9 +31,9 @@ class Job(Scenario):
         self.succeeded: dict[str, set[str]] = {}
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.make, self.make, self.make, self.suspend, self.resume, self.resize,
-                                  self.remove, self.lose_pod, self.lose_pod, self.fail_pod])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make, self.make, self.make, self.suspend, self.resume, self.resize,
+                                    self.remove, self.lose_pod, self.lose_pod, self.fail_pod])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """Act as Pods that do their work."""

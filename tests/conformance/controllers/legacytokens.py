@@ -160,8 +160,8 @@ class Legacytokens(Scenario):
             has_acted = secret is None or (before is None and token.invalid is not None)
             is_early = due is None or due > world.clock.now() or (secret is None and before is None)
             if is_strict and has_acted and is_early:
-                what = "deleted" if secret is None else "marked"
-                self._fault = f"{name} was {what} at {world.clock.now()}: {token}, tracked since {self._tracked}"
+                outcome = "deleted" if secret is None else "marked"
+                self._fault = f"{name} was {outcome} at {world.clock.now()}: {token}, tracked since {self._tracked}"
 
     async def wrong(self, world: World) -> str:
         if not self._is_a_day_later:

@@ -31,10 +31,10 @@ class Mirrors(Scenario):
     controllers = ("endpointslice-mirroring-controller", "garbage-collector-controller")
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.make_service, self.make_service, self.select, self.remove_service, self.make,
-                                  self.make, self.make, self.change, self.change, self.mark, self.remove, self.replace,
-                                  self.break_mirror, self.break_mirror, self.lose_mirror])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make_service, self.make_service, self.select, self.remove_service, self.make,
+                                    self.make, self.make, self.change, self.change, self.mark, self.remove, self.replace,
+                                    self.break_mirror, self.break_mirror, self.lose_mirror])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """No other actor is needed."""

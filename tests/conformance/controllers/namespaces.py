@@ -57,22 +57,22 @@ class Namespaces(Scenario):
         await world.client.delete(ServiceAccount, "default", namespace=name)
 
     async def wrong(self, world: World) -> str:
-        there = set()
+        existing = set()
         for namespace in await world.client.list(Namespace):
             if metadata_field(namespace, "deletionTimestamp"):
                 return f"namespace {name_of(namespace)} is still there: {namespace.status}"
-            there.add(name_of(namespace))
+            existing.add(name_of(namespace))
         accounts = {
             namespace_of(account)
             for account in await world.client.list(ServiceAccount)
             if name_of(account) == "default"
         }
-        if there - accounts:
-            return f"without an account: {there - accounts}"
+        if existing - accounts:
+            return f"without an account: {existing - accounts}"
         everything = [
             (kind, obj) for kind in ("ConfigMap", "Secret") for obj in await world.client.list(tree("v1", kind))
         ]
-        lost = {namespace_of(obj) for _, obj in everything} - there
+        lost = {namespace_of(obj) for _, obj in everything} - existing
         if lost:
             return f"objects in namespaces that are gone: {lost}"
         for quota in await world.client.list(ResourceQuota):

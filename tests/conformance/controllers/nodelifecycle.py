@@ -34,9 +34,9 @@ class Nodelifecycle(Scenario):
         self._silent: set[str] = set()
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.make, self.make, self.make, self.remove, self.cordon, self.turn, self.turn,
-                                  self.fall_silent, self.wake, self.taint, self.break_taints, self.make_pod])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make, self.make, self.make, self.remove, self.cordon, self.turn, self.turn,
+                                    self.fall_silent, self.wake, self.taint, self.break_taints, self.make_pod])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """Act as the kubelets that are not silent."""

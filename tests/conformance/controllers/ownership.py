@@ -87,10 +87,10 @@ class Ownership(Scenario):
         objects = await self.objects(world)
         living = {uid_of(obj) for _, obj in objects}
         for kind, obj in objects:
-            what = f"{kind} {name_of(obj)}"
+            description = f"{kind} {name_of(obj)}"
             if metadata_field(obj, "deletionTimestamp"):
-                return f"{what} is still being deleted: {metadata_field(obj, 'finalizers')}"
+                return f"{description} is still being deleted: {metadata_field(obj, 'finalizers')}"
             gone = [owner.name for owner in owners_of(obj) if owner.uid not in living]
             if gone:
-                return f"{what} names owners that are gone: {gone}"
+                return f"{description} names owners that are gone: {gone}"
         return ""

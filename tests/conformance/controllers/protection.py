@@ -38,10 +38,10 @@ class Protection(Scenario):
         await world.client.create({**body, "provisioner": "d.example.com", "allowVolumeExpansion": True})
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.make_class, self.make_class, self.remove_class, self.make_claim, self.make_claim,
-                                  self.remove_claim, self.remove_volume, self.make_pod, self.make_pod, self.assign,
-                                  self.remove_pod, self.end_pod, self.grow, self.grow, self.change_class])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make_class, self.make_class, self.remove_class, self.make_claim, self.make_claim,
+                                    self.remove_claim, self.remove_volume, self.make_pod, self.make_pod, self.assign,
+                                    self.remove_pod, self.end_pod, self.grow, self.grow, self.change_class])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """Act as kubelets, which end deleted pods, as binder and as drivers."""
@@ -65,9 +65,11 @@ class Protection(Scenario):
         claims, volumes = await world.all(PersistentVolumeClaim), await world.client.list(PersistentVolume)
         classes, pods = await world.client.list(VolumeAttributesClass), await world.all(Pod)
         users = {uid_of(user) for user in [*claims, *volumes, *(pod for pod in pods if node_of(pod))]}
-        there = {uid_of(existing) for existing in [*claims, *volumes, *classes]}
-        self._lost |= {name for uid, (name, of) in self._used.items() if uid not in there and of & users}
-        self._used = {uid: (name, of & users) for uid, (name, of) in self._used.items() if uid in there and of & users}
+        existing_uids = {uid_of(existing) for existing in [*claims, *volumes, *classes]}
+        self._lost |= {name for uid, (name, of) in self._used.items() if uid not in existing_uids and of & users}
+        self._used = {
+            uid: (name, of & users) for uid, (name, of) in self._used.items() if uid in existing_uids and of & users
+        }
         for claim in claims:
             self._note(claim, [pod for pod in pods if name_of(claim) in _claims_of(pod) and node_of(pod)])
         for volume in volumes:

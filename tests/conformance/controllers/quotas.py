@@ -161,17 +161,17 @@ class Quotas(Scenario):
     async def remove(self, world: World) -> None:
         await self._delete(world, world.dice.choice([PODS, PODS, SERVICES, CLAIMS, MAPS, WIDGETS]))
 
-    async def _make(self, world: World, what: Any, name: str, spec: dict[str, Any] | None, **metadata: Any) -> None:
+    async def _make(self, world: World, resource: Any, name: str, spec: dict[str, Any] | None, **metadata: Any) -> None:
         named = {"name": name} if name else {"generateName": "x"}
-        body = {"apiVersion": what.info.api_version, "kind": what.info.kind, "metadata": {**named, **metadata}}
+        body = {"apiVersion": resource.info.api_version, "kind": resource.info.kind, "metadata": {**named, **metadata}}
         await world.client.create({**body, "spec": spec} if spec is not None else body, namespace=NAMESPACE)
 
-    async def _any(self, world: World, what: Any) -> dict[str, Any] | None:
-        objects = await world.client.list(what, namespace=NAMESPACE)
+    async def _any(self, world: World, resource: Any) -> dict[str, Any] | None:
+        objects = await world.client.list(resource, namespace=NAMESPACE)
         return world.dice.choice(objects) if objects else None
 
-    async def _delete(self, world: World, what: Any) -> None:
-        obj = await self._any(world, what)
+    async def _delete(self, world: World, resource: Any) -> None:
+        obj = await self._any(world, resource)
         if obj is not None:
             await world.client.delete_object(obj)
 
@@ -180,7 +180,7 @@ class Quotas(Scenario):
     async def wrong(self, world: World) -> str:
         definitions = await world.client.list(DEFINITIONS)
         served = [SERVICES, CLAIMS, MAPS, QUOTAS, *([WIDGETS] if definitions else [])]
-        objects = [obj for what in served for obj in await world.client.list(what, namespace=NAMESPACE)]
+        objects = [obj for resource in served for obj in await world.client.list(resource, namespace=NAMESPACE)]
         others = sum(map(_taken, objects), Counter())
         pods, now = await world.client.list(PODS, namespace=NAMESPACE), world.clock.now()
         for quota in await world.client.list(QUOTAS, namespace=NAMESPACE):

@@ -33,9 +33,9 @@ class Ranges(Scenario):
         self._shared: set[str] = set()
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.make_some, self.make_some, self.make_one, self.make_one, self.remove_some,
-                                  self.remove_one, self.replace, self.replace, self.assign, self.break_ttl])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make_some, self.make_some, self.make_one, self.make_one, self.remove_some,
+                                    self.remove_one, self.replace, self.replace, self.assign, self.break_ttl])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """Check that no two Nodes share a CIDR."""

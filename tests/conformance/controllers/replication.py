@@ -24,7 +24,7 @@ def template(app: str, **more: str) -> dict[str, Any]:
 
 
 def pods_of(pods: list[Pod], owner: Any) -> list[Pod]:
-    return [pod for pod in pods if (who := controller_of(pod)) is not None and who.uid == uid_of(owner)]
+    return [pod for pod in pods if (controller := controller_of(pod)) is not None and controller.uid == uid_of(owner)]
 
 
 class Replication(Scenario):
@@ -34,9 +34,9 @@ class Replication(Scenario):
 
     async def edit(self, world: World) -> None:
         dice = world.dice
-        what = dice.choice([self.make, self.make, self.scale, self.scale, self.lose_pod, self.relabel, self.add_orphan,
-                            self.remove, self.finish_pod])  # fmt: skip
-        await what(world)
+        action = dice.choice([self.make, self.make, self.scale, self.scale, self.lose_pod, self.relabel, self.add_orphan,
+                              self.remove, self.finish_pod])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """A kubelet makes some Pods ready."""
@@ -102,7 +102,11 @@ class Replication(Scenario):
             if fault:
                 return f"{type(owner).__name__} {name_of(owner)}: {fault}"
         owner_uids = {uid_of(owner) for owner in owners}
-        lost = [name_of(pod) for pod in pods if (who := controller_of(pod)) is not None and who.uid not in owner_uids]
+        lost = [
+            name_of(pod)
+            for pod in pods
+            if (controller := controller_of(pod)) is not None and controller.uid not in owner_uids
+        ]
         return f"pods of owners that are gone: {lost}" if lost else ""
 
     def _wrong_with(self, owner: Any, pods: list[Pod]) -> str:

@@ -26,10 +26,10 @@ class Statefulset(Scenario):
     controllers = ("statefulset", "garbagecollector")
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.make, self.make, self.change_template, self.change_template, self.scale,
-                                  self.scale, self.move, self.change_retention, self.remove, self.lose_pod,
-                                  self.fail_pod, self.spoil_pod, self.lose_claim, self.lose_revision])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.make, self.make, self.change_template, self.change_template, self.scale,
+                                    self.scale, self.move, self.change_retention, self.remove, self.lose_pod,
+                                    self.fail_pod, self.spoil_pod, self.lose_claim, self.lose_revision])  # fmt: skip
+        await action(world)
 
     async def live(self, world: World) -> None:
         """Act as kubelet, and delete released Pods that block a name."""

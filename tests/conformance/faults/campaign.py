@@ -46,13 +46,13 @@ _FIRST_SECONDS: Final = 600.0
 async def observed(client: Client, limits: RolloutLimits) -> AsyncIterator[None]:
     """Pass each change of a ReplicaSet or Pod to ``limits``. Raise what a watch raises, and RuntimeError at its end."""
 
-    async def follow(what: ResourceType[Any]) -> None:
-        async with client.watch(what, namespace=NAMESPACE, bookmarks=False) as events:
+    async def follow(resource: ResourceType[Any]) -> None:
+        async with client.watch(resource, namespace=NAMESPACE, bookmarks=False) as events:
             async for event in events:
                 limits.observe(event.type, event.object)
         raise RuntimeError("the watch has ended")
 
-    tasks = [asyncio.create_task(follow(what)) for what in (REPLICASETS, PODS)]
+    tasks = [asyncio.create_task(follow(resource)) for resource in (REPLICASETS, PODS)]
     try:
         yield
         for task in tasks:

@@ -42,9 +42,9 @@ class FirstAttempts:
         return ""
 
 
-async def until(client: Client, what: Any, holds: Callable[[Any], bool], namespace: str | None = None) -> None:
+async def until(client: Client, resource: Any, holds: Callable[[Any], bool], namespace: str | None = None) -> None:
     """Wait until an object of the kind is as asked."""
-    async with asyncio.timeout(HANG_SECONDS), client.watch(what, namespace=namespace, bookmarks=False) as events:
+    async with asyncio.timeout(HANG_SECONDS), client.watch(resource, namespace=namespace, bookmarks=False) as events:
         async for event in events:
             if holds(event.object):
                 return

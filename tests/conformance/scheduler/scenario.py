@@ -50,9 +50,9 @@ class Scheduling(Scenario):
     # Edits
 
     async def edit(self, world: World) -> None:
-        what = world.dice.choice([self.add_pod] * 6 + [self.delete_pod] * 2 + [self.finish_pod, self.add_node,
-                                self.change_node, self.delete_node, self.open_gate, self.delete_claim])  # fmt: skip
-        await what(world)
+        action = world.dice.choice([self.add_pod] * 6 + [self.delete_pod] * 2 + [self.finish_pod, self.add_node,
+                                    self.change_node, self.delete_node, self.open_gate, self.delete_claim])  # fmt: skip
+        await action(world)
 
     async def add_node(self, world: World) -> None:
         name = self._name("n")
@@ -159,9 +159,9 @@ class Scheduling(Scenario):
         """Return a violated safety invariant; empty if all hold."""
         pods, nodes = await world.all(Pod), {node.metadata.name: node for node in await world.client.list(Node)}
         for pod in pods:
-            where = pod.spec.nodeName
-            if where and self._places.setdefault(pod.metadata.uid, where) != where:
-                return f"pod {pod.metadata.name} moved from {self._places[pod.metadata.uid]} to {where}"
+            node_name = pod.spec.nodeName
+            if node_name and self._places.setdefault(pod.metadata.uid, node_name) != node_name:
+                return f"pod {pod.metadata.name} moved from {self._places[pod.metadata.uid]} to {node_name}"
         fresh = await self._fresh_core(world)
         for name, info in fresh.cluster.infos.items():
             if name in nodes and (over := _overcommitted(info)):

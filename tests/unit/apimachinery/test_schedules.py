@@ -122,10 +122,10 @@ def test_next_at_clock_changes(text, after, starts):
     ],
 )
 def test_next_misses_no_minute_at_clock_changes(zone, after, minutes):
-    schedule, where = parse_schedule(f"{minutes} * * * *", zone=load_zone(zone)), load_zone(zone)
+    schedule, time_zone = parse_schedule(f"{minutes} * * * *", zone=load_zone(zone)), load_zone(zone)
     every = [at(after) + timedelta(minutes=number) for number in range(1, 300)]
     matching = {int(text) for text in minutes.split()} if minutes.isdigit() else set(range(0, 60, 7))
-    expected = [moment for moment in every if moment.astimezone(where).minute in matching]
+    expected = [moment for moment in every if moment.astimezone(time_zone).minute in matching]
     times = [schedule.next(at(after))]
     while len(times) < len(expected):
         times.append(schedule.next(times[-1]))

@@ -59,9 +59,9 @@ async def test_wait_through_outlasts_cancellation_of_the_caller():
 async def test_is_ending_distinguishes_own_cancellation():
     seen = []
 
-    async def waiting(what):
+    async def waiting(awaitable):
         try:
-            await what
+            await awaitable
         except asyncio.CancelledError:
             seen.append(is_ending())
 

@@ -33,8 +33,8 @@ def state(tmp_path: Path, monkeypatch) -> None:
 
 
 @contextmanager
-def plane(url: str, data_dir: str, how: str = "obeys", name: str = "") -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", PROGRAM, url, data_dir, how, name]
+def plane(url: str, data_dir: str, behavior: str = "obeys", name: str = "") -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", PROGRAM, url, data_dir, behavior, name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"

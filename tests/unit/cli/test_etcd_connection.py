@@ -32,13 +32,13 @@ async def test_open_etcd_maps_the_prefix(etcd_url):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
+    ("arguments", "message"),
     [
         (("--etcd-servers=ftp://a",), "--etcd-servers: "),
         (("--etcd-servers=https://a", "--etcd-cafile=/nowhere"), "/nowhere"),
     ],
 )
-async def test_open_etcd_rejects_unusable_flags(arguments, why):
+async def test_open_etcd_rejects_unusable_flags(arguments, message):
     with pytest.raises(OptionError) as raised:
         await open_etcd(parse_flags(*arguments), clock=RealClock())
-    assert why in str(raised.value)
+    assert message in str(raised.value)

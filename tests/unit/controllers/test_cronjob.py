@@ -37,9 +37,13 @@ def cron(schedule="* * * * *", *, last=None, active=(), created=None, deleted=Fa
     )  # fmt: skip
 
 
-def job(name, how="", *, start=None, at=NOON):
-    conditions = [{"type": how, "status": "True", "lastTransitionTime": at}] if how else []
-    status = {"conditions": conditions, "startTime": start, "completionTime": at if how == "Complete" else None}
+def job(name, condition_type="", *, start=None, at=NOON):
+    conditions = [{"type": condition_type, "status": "True", "lastTransitionTime": at}] if condition_type else []
+    status = {
+        "conditions": conditions,
+        "startTime": start,
+        "completionTime": at if condition_type == "Complete" else None,
+    }
     return msgspec.convert({"metadata": {"name": name, "namespace": "ns", "uid": name}, "status": status}, Job)
 
 
@@ -222,12 +226,12 @@ def have(cluster, count):
     return so
 
 
-async def end(cluster, which, how="Complete"):
+async def end(cluster, running_job, condition_type="Complete"):
     now = cluster.clock.now().replace(microsecond=0)
-    criterion = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}[how]
-    conditions = [{"type": name, "status": "True", "lastTransitionTime": now} for name in (criterion, how)]
+    criterion = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}[condition_type]
+    conditions = [{"type": name, "status": "True", "lastTransitionTime": now} for name in (criterion, condition_type)]
     status = {"startTime": now, "completionTime": now, "conditions": conditions}
-    await cluster.client.patch(Job, name_of(which), {"status": status}, namespace="default", subresource="status")
+    await cluster.client.patch(Job, name_of(running_job), {"status": status}, namespace="default", subresource="status")
 
 
 async def test_reconcile_creates_a_job_at_its_minute(cluster, clock):

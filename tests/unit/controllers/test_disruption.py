@@ -185,14 +185,14 @@ async def test_pods_of_several_budgets_get_an_event(cluster, pod_spec):
 
 
 @pytest.mark.parametrize(
-    ("api_version", "kind", "why"),
+    ("api_version", "kind", "message"),
     [
         ("apps/v1", "DaemonSet", "daemonsets.apps does not implement the scale subresource"),
         ("apps/v1", "StatefulSet", 'found no controllers for pod "p"'),
         ("none.example/v1", "None", 'no matches for kind "None" in version "none.example/v1"'),
     ],
 )
-async def test_uncountable_budget_has_the_reason_in_its_condition(cluster, pod_spec, api_version, kind, why):
+async def test_uncountable_budget_has_the_reason_in_its_condition(cluster, pod_spec, api_version, kind, message):
     await cluster.start(build)
     owner = {"apiVersion": api_version, "kind": kind, "name": "o", "uid": "o", "controller": True}
     metadata = {"labels": {"app": "a"}, "ownerReferences": [owner]}
@@ -201,7 +201,7 @@ async def test_uncountable_budget_has_the_reason_in_its_condition(cluster, pod_s
 
     def says_why(pdb):
         rows = (pdb.get("status") or {}).get("conditions") or ()
-        return any((row["reason"], row["message"]) == ("SyncFailed", why) for row in rows)
+        return any((row["reason"], row["message"]) == ("SyncFailed", message) for row in rows)
 
     await cluster.eventually(*KIND, "b", says_why, namespace="default")
     await cluster.until(lambda: cluster.events("CalculateExpectedPodCountFailed"))

@@ -470,18 +470,18 @@ async def test_endpoints_follow_pods_and_are_repaired(cluster, pod_spec):
     await cluster.start(endpoints_controller.build)
     await make_service(cluster)
     await make_pod(cluster, pod_spec, "p", "10.1.0.1")
-    where = ("v1", "Endpoints", "web")
+    reference = ("v1", "Endpoints", "web")
 
     def is_right(obj):
         return obj is not None and [row["ip"] for row in (obj.get("subsets") or [{}])[0].get("addresses", ())] == [
             "10.1.0.1"
         ]
 
-    await cluster.eventually(*where, is_right, namespace="default")
+    await cluster.eventually(*reference, is_right, namespace="default")
     await cluster.client.patch(tree("v1", "Endpoints"), "web", {"subsets": None}, namespace="default")
-    await cluster.eventually(*where, is_right, namespace="default")
+    await cluster.eventually(*reference, is_right, namespace="default")
     await cluster.client.delete(tree("v1", "Service"), "web", namespace="default")
-    await cluster.eventually(*where, lambda obj: obj is None, namespace="default")
+    await cluster.eventually(*reference, lambda obj: obj is None, namespace="default")
 
 
 async def test_mirrors_follow_endpoints_of_services_without_selector(cluster):

@@ -94,7 +94,7 @@ def test_cross_namespace_reference_is_reported(owner_first):
     pair = [node("o", namespace="m"), node("d", owner("o"))]
     effects = [graph.observe(item, None) for item in (pair if owner_first else reversed(pair))][-1]
     assert list(effects.delete) == ["d"]
-    assert [(who.uid, str(claimed)) for who, claimed in effects.invalid] == [
+    assert [(dependent.uid, str(claimed)) for dependent, claimed in effects.invalid] == [
         ("d", "[v1/ConfigMap, namespace: n, name: o, uid: o]")
     ]
 

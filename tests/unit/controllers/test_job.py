@@ -458,13 +458,13 @@ async def pods_of(cluster):
     return await cluster.client.list(Pod, namespace="default")
 
 
-async def set_phase(cluster, which, phase):
+async def set_phase(cluster, target, phase):
     patch = {"status": {"phase": phase}}
-    await cluster.client.patch(Pod, which.metadata.name, patch, namespace="default", subresource="status")
+    await cluster.client.patch(Pod, target.metadata.name, patch, namespace="default", subresource="status")
 
 
-def ended(how):
-    return lambda obj: any(condition["type"] == how for condition in obj["status"].get("conditions", []))
+def ended(condition_type):
+    return lambda obj: any(condition["type"] == condition_type for condition in obj["status"].get("conditions", []))
 
 
 async def test_job_runs_to_completion(cluster):

@@ -121,11 +121,11 @@ class Refusing:
         self._client = client
         self.refused = 0
 
-    async def patch(self, what, name, *arguments, **options):
+    async def patch(self, resource, name, *arguments, **options):
         if name == "a":
             self.refused += 1
             raise conflict("nodes", name)
-        return await self._client.patch(what, name, *arguments, **options)
+        return await self._client.patch(resource, name, *arguments, **options)
 
 
 def test_build_returns_none_by_default():

@@ -196,7 +196,7 @@ def test_volume_mode_mismatch_has_events():
 
 
 @pytest.mark.parametrize(
-    ("obj", "what"),
+    ("obj", "expected"),
     [
         (volume(persistentVolumeReclaimPolicy="Retain"), "retain"),
         (volume(persistentVolumeReclaimPolicy="Recycle"), "fail"),
@@ -211,8 +211,8 @@ def test_volume_mode_mismatch_has_events():
         (volume(persistentVolumeReclaimPolicy="Odd"), "fail"),
     ],
 )
-def test_reclaim(obj, what):
-    assert reclaim(obj)[0] == what
+def test_reclaim(obj, expected):
+    assert reclaim(obj)[0] == expected
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,7 @@ class FakeAPI:
     async def of_pods(self, metric, namespace, selector):
         return measured(a=3000, b=3000, c=3000)
 
-    async def of_object(self, metric, namespace, whose):
+    async def of_object(self, metric, namespace, described_object):
         return 6000
 
     async def external(self, metric, namespace):

@@ -444,8 +444,8 @@ async def test_foreign_pod_with_the_name_blocks_the_ordinal(cluster, clock, pod_
     await cluster.make("v1", "Pod", "web-0", namespace="default", spec=pod_spec)
     await run(cluster, replicas=1)
     await clock.advance(5)
-    there = await cluster.client.get(Pod, "web-0", namespace="default")
-    assert there.metadata.ownerReferences is None
+    foreign_pod = await cluster.client.get(Pod, "web-0", namespace="default")
+    assert foreign_pod.metadata.ownerReferences is None
     await cluster.client.delete(Pod, "web-0", namespace="default")
 
     async def ours():

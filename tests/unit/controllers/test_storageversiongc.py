@@ -26,11 +26,11 @@ def test_decide_deletes_without_live_servers():
     [([("b", "v2"), ("c", "v2")], "v2", "True"), ([("b", "v1"), ("c", "v2")], None, "False")],
 )
 def test_decide_writes_the_common_version(servers, common, status):
-    what = decide(version(("a", "v1"), *servers), {"b", "c"}, now="now")
-    assert isinstance(what, Write)
-    assert what.obj["status"].get("commonEncodingVersion") == common
-    assert what.obj["status"]["conditions"][0]["status"] == status
-    assert len(what.obj["status"]["storageVersions"]) == 2
+    decision = decide(version(("a", "v1"), *servers), {"b", "c"}, now="now")
+    assert isinstance(decision, Write)
+    assert decision.obj["status"].get("commonEncodingVersion") == common
+    assert decision.obj["status"]["conditions"][0]["status"] == status
+    assert len(decision.obj["status"]["storageVersions"]) == 2
 
 
 def test_servers_are_unique():

@@ -84,7 +84,7 @@ COMPLETED = ("False", "MigrationCompleted", "Migration completed")
 
 
 @pytest.mark.parametrize(
-    ("of", "failure", "how"),
+    ("of", "failure", "result"),
     [
         (READY, "", {"Succeeded": ("True", "StorageVersionMigrationSucceeded", "")}),
         (
@@ -95,8 +95,8 @@ COMPLETED = ("False", "MigrationCompleted", "Migration completed")
         (OVER[1], "", {"Failed": ("True", "Before", "")}),
     ],
 )
-def test_ended_replaces_running_by_the_result(of, failure, how):
-    assert conditions(plan.mark_completed(of, failure=failure, now=NOW)) == {"Running": COMPLETED, **how}
+def test_ended_replaces_running_by_the_result(of, failure, result):
+    assert conditions(plan.mark_completed(of, failure=failure, now=NOW)) == {"Running": COMPLETED, **result}
 
 
 @pytest.mark.parametrize(("age", "young"), [(0, True), (59, True), (60, False)])

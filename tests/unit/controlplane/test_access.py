@@ -52,13 +52,13 @@ def test_authorization_modes_are_asked_in_order(modes, allowed):
 
 
 @pytest.mark.parametrize(
-    ("options", "why"),
+    ("options", "message"),
     [
         ({"oidc_issuer_url": "https://idp", "oidc_client_id": "c", "oidc_signing_algs": ("none",)}, "none"),
     ],
 )
-def test_issuers_that_cannot_be_are_errors_of_the_options(options, why):
-    with pytest.raises(OptionError, match=why):
+def test_issuers_that_cannot_be_are_errors_of_the_options(options, message):
+    with pytest.raises(OptionError, match=message):
         authenticator(**options)
 
 

@@ -76,14 +76,14 @@ async def test_batch_mode_flushes_at_stop(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("policy", "more", "why"),
+    ("policy", "more", "message"),
     [
         ("kind: Policy", {}, "policy.yaml: kind"),
         (POLICY, {"audit_log_path": "/dev/null/x"}, "--audit-log-path"),
     ],
 )
-def test_invalid_audit_options_are_rejected_at_start(tmp_path, policy, more, why):
-    with pytest.raises(OptionError, match=why):
+def test_invalid_audit_options_are_rejected_at_start(tmp_path, policy, more, message):
+    with pytest.raises(OptionError, match=message):
         make_auditor(recording(tmp_path, policy, **more), clock=RealClock())
 
 

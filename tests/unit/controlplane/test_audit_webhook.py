@@ -76,11 +76,11 @@ async def test_temporary_failures_are_retried_with_backoff():
 
 
 @pytest.mark.parametrize(
-    ("answers", "why"), [((400,), "status 400"), ((500,) * 5, "status 500"), (("down",) * 5, "down")]
+    ("answers", "message"), [((400,), "status 400"), ((500,) * 5, "status 500"), (("down",) * 5, "down")]
 )
-async def test_rejected_batch_is_dropped_and_reported(answers, why):
+async def test_rejected_batch_is_dropped_and_reported(answers, message):
     server = Server(*answers)
-    with pytest.raises(OSError, match=f"audit webhook: {why}"):
+    with pytest.raises(OSError, match=f"audit webhook: {message}"):
         await advance(server, send(server), 200)
     assert server.answers == []
 

@@ -23,12 +23,12 @@ from steersman.nodes.options import NodesOptions
 from steersman.scheduler.options import set_up
 
 
-async def until(client: Client, what: Any, name: str, holds: Any, namespace: str | None = None) -> Any:
+async def until(client: Client, resource: Any, name: str, holds: Any, namespace: str | None = None) -> Any:
     """Return the object once it satisfies the condition, by watch."""
     selector = f"metadata.name={name}"
     async with (
         asyncio.timeout(HANG_SECONDS),
-        client.watch(what, namespace=namespace, field_selector=selector) as events,
+        client.watch(resource, namespace=namespace, field_selector=selector) as events,
     ):
         async for event in events:
             if event.type != "BOOKMARK" and holds(event.object):

@@ -184,12 +184,12 @@ async def test_failed_step_is_retried(election, clock, client, monkeypatch):
 async def test_failed_ping_does_not_prevent_other_pings(election, clock, client, monkeypatch):
     patch, requested = client.patch, []
 
-    async def fail_for_a(what, name, body, **options):
+    async def fail_for_a(resource, name, body, **options):
         if "pingTime" in body["spec"]:
             requested.append(name)
             if name == "a" and requested.count("a") == 1:
                 raise ServiceUnavailable({"code": 503, "message": "not now"})
-        return await patch(what, name, body, **options)
+        return await patch(resource, name, body, **options)
 
     monkeypatch.setattr(client, "patch", fail_for_a)
     await asyncio.gather(*(election.join(name, age=60) for name in "abc"))

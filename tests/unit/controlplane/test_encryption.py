@@ -250,16 +250,16 @@ async def test_api_server_encrypts_in_etcd_with_the_path_of_the_key(path, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "message"),
     [
         (None, "--encryption-provider-config: cannot read"),
         ("", "is empty"),
         ("kind: Pod", 'no kind "Pod" is registered'),
     ],
 )
-async def test_unusable_file_is_an_option_error(path, text, why):
+async def test_unusable_file_is_an_option_error(path, text, message):
     if text is not None:
         path.write_text(text)
     with pytest.raises(OptionError) as raised:
         await opened(path, FakeClock())
-    assert why in str(raised.value)
+    assert message in str(raised.value)

@@ -46,9 +46,9 @@ def merge(tmp_path, path, access):
 def edit(path):
     """Change the file as another program would: loaded, changed, dumped."""
 
-    def change(how):
+    def change(edit):
         config = yaml.safe_load(path.read_text())
-        how(config)
+        edit(config)
         path.write_text(yaml.safe_dump(config))
 
     return change

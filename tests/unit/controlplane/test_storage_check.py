@@ -57,7 +57,7 @@ async def test_everything_that_a_server_stores_passes(media_type):
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "why"),
+    ("key", "value", "message"),
     [
         ("/registry/pods/default/a", value_of({**POD, "kind": "Node"}), "holds a Node (v1), expected a Pod"),
         (
@@ -81,8 +81,8 @@ async def test_everything_that_a_server_stores_passes(media_type):
         (GADGETS, encode_body(POD), "JSON is malformed"),
     ],
 )
-def test_value_that_kube_apiserver_does_not_read_is_reported(key, value, why):
-    assert why in problems({key: value})[key]
+def test_value_that_kube_apiserver_does_not_read_is_reported(key, value, message):
+    assert message in problems({key: value})[key]
 
 
 def test_valid_values_pass_in_both_encodings():

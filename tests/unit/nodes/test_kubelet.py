@@ -329,16 +329,16 @@ async def test_connect_ends_when_the_pod_closes():
 
 
 @pytest.mark.parametrize(
-    ("target", "why"),
+    ("target", "message"),
     [
         ("10.0.0.1:1", b"connect: connection refused: nobody there"),
         ("10.0.0.2:80", b"connect: no route to host"),
     ],
 )
-async def test_connect_reports_why_a_pod_cannot_be_dialled(target, why):
+async def test_connect_reports_why_a_pod_cannot_be_dialled(target, message):
     async with connect_request(target) as (head, reader, _):
         assert head.startswith(b"HTTP/1.1 502 ")
-        assert await reader.readexactly(len(why)) == why
+        assert await reader.readexactly(len(message)) == message
 
 
 async def test_connect_is_refused_when_the_port_is_closed():

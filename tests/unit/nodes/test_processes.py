@@ -133,16 +133,16 @@ def test_variables_expand_references_to_earlier_variables():
 
 
 @pytest.mark.parametrize(
-    ("reference", "why"),
+    ("reference", "message"),
     [
         ({"configMapKeyRef": {"name": "none", "key": "k"}}, 'configmap "none" not found'),
         ({"configMapKeyRef": {"name": "m", "key": "no"}}, "couldn't find key no in ConfigMap ns/m"),
         ({"secretKeyRef": {"name": "none", "key": "k"}}, 'secret "none" not found'),
     ],
 )
-def test_variable_with_missing_source_is_a_config_error(reference, why):
+def test_variable_with_missing_source_is_a_config_error(reference, message):
     container = {"name": "c", "env": [{"name": "A", "valueFrom": reference}]}
-    with pytest.raises(ContainerConfigError, match=why):
+    with pytest.raises(ContainerConfigError, match=message):
         container_environment(container, sources(None, {"m": {}}), {})
 
 
@@ -177,15 +177,15 @@ def test_volume_files_of_each_source():
 
 
 @pytest.mark.parametrize(
-    ("volume", "why"),
+    ("volume", "message"),
     [
         ({"configMap": {"name": "none"}}, 'configmap "none" not found'),
         ({"secret": {"secretName": "s", "items": [{"key": "no", "path": "p"}]}}, "non-existent config key: no"),
         ({"name": "v", "nfs": {"path": "/"}}, "volume v is of a kind that process pods cannot have"),
     ],
 )
-def test_unsupported_volume_is_a_config_error(volume, why):
-    with pytest.raises(ContainerConfigError, match=why):
+def test_unsupported_volume_is_a_config_error(volume, message):
+    with pytest.raises(ContainerConfigError, match=message):
         volume_files(volume, sources(None, {}, {"s": {}}), str)
 
 
@@ -252,8 +252,12 @@ def test_pod_is_ready_when_all_containers_are():
         condition["type"]: (condition["status"], condition["reason"], condition["message"])
         for condition in status["conditions"]
     }
-    why = ("False", "ContainersNotReady", "containers with unready status: [c1]")
-    assert (conditions["Ready"], conditions["ContainersReady"], conditions["Initialized"][0]) == (why, why, "True")
+    unready = ("False", "ContainersNotReady", "containers with unready status: [c1]")
+    assert (conditions["Ready"], conditions["ContainersReady"], conditions["Initialized"][0]) == (
+        unready,
+        unready,
+        "True",
+    )
     facts["c1"].ready = True
     status = pod_status(new_pod, facts, now=NOW, host_ip="h", pod_ip="i", is_over=False, end=None)
     assert {condition["type"]: condition["status"] for condition in status["conditions"]}["Ready"] == "True"

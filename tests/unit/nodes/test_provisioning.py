@@ -70,29 +70,29 @@ async def world(wrap: Wrap = lambda transport: transport) -> AsyncIterator[World
 
 
 async def test_volume_is_provisioned_expanded_and_deleted() -> None:
-    async with world() as here:
-        cls = await here.client.get(CLASSES, CLASS_NAME)
+    async with world() as provisioning:
+        cls = await provisioning.client.get(CLASSES, CLASS_NAME)
         assert cls["provisioner"] == PROVISIONER
-        name = f"pvc-{(await here.claim())['metadata']['uid']}"
-        volume = await here.client.get(VOLUMES, name)
+        name = f"pvc-{(await provisioning.claim())['metadata']['uid']}"
+        volume = await provisioning.client.get(VOLUMES, name)
         assert volume["spec"]["capacity"] == {"storage": "1Gi"}
 
         status = {"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}}
-        await here.client.patch(CLAIMS, "c", {"spec": {"volumeName": name}}, namespace="default")
-        await here.client.patch(CLAIMS, "c", status, namespace="default", subresource="status")
+        await provisioning.client.patch(CLAIMS, "c", {"spec": {"volumeName": name}}, namespace="default")
+        await provisioning.client.patch(CLAIMS, "c", status, namespace="default", subresource="status")
         more = {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}
-        await here.client.patch(CLAIMS, "c", more, namespace="default")
-        await here.settle()
-        assert (await here.client.get(VOLUMES, name))["spec"]["capacity"] == {"storage": "2Gi"}
-        claim = await here.client.get(CLAIMS, "c", namespace="default")
+        await provisioning.client.patch(CLAIMS, "c", more, namespace="default")
+        await provisioning.settle()
+        assert (await provisioning.client.get(VOLUMES, name))["spec"]["capacity"] == {"storage": "2Gi"}
+        claim = await provisioning.client.get(CLAIMS, "c", namespace="default")
         assert claim["status"]["capacity"] == {"storage": "2Gi"}
 
         released = {"status": {"phase": "Released"}}
-        await here.client.patch(VOLUMES, name, {"metadata": {"finalizers": None}})
-        await here.client.patch(VOLUMES, name, released, subresource="status")
-        await here.settle()
+        await provisioning.client.patch(VOLUMES, name, {"metadata": {"finalizers": None}})
+        await provisioning.client.patch(VOLUMES, name, released, subresource="status")
+        await provisioning.settle()
         with pytest.raises(NotFound):
-            await here.client.get(VOLUMES, name)
+            await provisioning.client.get(VOLUMES, name)
 
 
 @pytest.mark.parametrize("failure", FAILURES)

@@ -44,7 +44,7 @@ class LeaseClient:
         self.options = options
         return self
 
-    async def get(self, what, name, *, namespace):
+    async def get(self, resource, name, *, namespace):
         await self._called("get")
         if self.lease is None:
             raise refusal(NotFound, 404)

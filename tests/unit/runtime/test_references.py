@@ -118,11 +118,11 @@ class ScriptedClient:
         self.controller, self.failing = controller, failing
         self.reads, self.patches = 0, []
 
-    async def get(self, what, name, **options):
+    async def get(self, resource, name, **options):
         self.reads += 1
         return self.controller
 
-    async def patch(self, what, name, patch, *, patch_type, namespace):
+    async def patch(self, resource, name, patch, *, patch_type, namespace):
         if name in self.failing:
             raise from_status({"code": 403, "reason": "Forbidden", "message": f"patch of {name}"})
         self.patches.append((name, patch, patch_type.name))

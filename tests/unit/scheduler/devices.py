@@ -20,11 +20,11 @@ def slice_(name: str, *devices: Tree | str, node: str = "", generation: int = 1,
     ``node`` it is for all nodes.
     """
     pool = {"name": rest.pop("pool", name), "generation": generation, "resourceSliceCount": rest.pop("count", 1)}
-    where = {"nodeName": node} if node else {} if "nodeSelector" in rest else {"allNodes": True}
+    node_fields = {"nodeName": node} if node else {} if "nodeSelector" in rest else {"allNodes": True}
     if "perDeviceNodeSelection" in rest:
-        where = {}
+        node_fields = {}
     created = [{"name": device} if isinstance(device, str) else device for device in devices]
-    spec = {"driver": "gpu.example.com", "pool": pool, "devices": created, **where, **rest}
+    spec = {"driver": "gpu.example.com", "pool": pool, "devices": created, **node_fields, **rest}
     return msgspec.convert({"metadata": {"name": name}, "spec": spec}, ResourceSlice)
 
 

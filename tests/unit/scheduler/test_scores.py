@@ -225,8 +225,8 @@ def test_inter_pod_affinity_normalizes_between_minimum_and_maximum() -> None:
         return {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
 
     world = World(*(node(name, labels={"zone": zone}) for name, zone in (("a", "1"), ("b", "2"), ("c", "3"))))
-    for where in "aab":
-        world.running(where, pod("friend", labels={"app": "x"}))
+    for node_name in "aab":
+        world.running(node_name, pod("friend", labels={"app": "x"}))
     assert scores("InterPodAffinity", world, pod("p", affinity=preferred_term(5, "podAffinity"))) == {
         "a": 100,
         "b": 50,
@@ -251,9 +251,9 @@ def spread(*counts: int, zones: str = "") -> World:
     names = "abcdef"[: len(counts)]
     labels: list[Tree] = [{"zone": zone} for zone in zones] or [{} for _ in names]
     world = World(*(node(name, labels=own) for name, own in zip(names, labels, strict=True)))
-    for where, count in zip(names, counts, strict=True):
+    for node_name, count in zip(names, counts, strict=True):
         for number in range(count):
-            world.running(where, pod(f"{where}{number}", labels={"foo": ""}))
+            world.running(node_name, pod(f"{node_name}{number}", labels={"foo": ""}))
     return world
 
 
@@ -294,8 +294,8 @@ def test_topology_spread_system_defaults_score_as_constraints() -> None:
 def test_topology_spread_match_label_keys_separate_revisions() -> None:
     """``matchLabelKeys`` (KEP-3243), also if the API server has not merged them into the selector."""
     world = World(node("a"), node("b"))
-    for where, revision in (("a", "1"), ("a", "1"), ("b", "2")):
-        world.running(where, pod("old", labels={"foo": "", "revision": revision}))
+    for node_name, revision in (("a", "1"), ("a", "1"), ("b", "2")):
+        world.running(node_name, pod("old", labels={"foo": "", "revision": revision}))
     requested = soft_spread_pod(HOST)
     requested.metadata.labels["revision"] = "2"
     requested.spec.topologySpreadConstraints[0].matchLabelKeys = ["revision"]

@@ -58,9 +58,9 @@ class World:
         for node in nodes:
             self.core.set_node(node)
 
-    def running(self, where: str, pod: Pod) -> Pod:
+    def running(self, node_name: str, pod: Pod) -> Pod:
         """Add a pod that is assigned to a node."""
-        pod.spec.nodeName = where
+        pod.spec.nodeName = node_name
         self.core.set_assigned_pod(pod)
         return pod
 

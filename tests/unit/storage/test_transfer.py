@@ -158,9 +158,9 @@ async def test_round_trip_through_sqlite_restores_all_objects(tmp_path_factory, 
     middle = await SqliteStore.open(tmp_path_factory.mktemp("store") / "state.db", clock=clock)
     if objects:
         await first.txn([Put(f"/registry/x/{key}", value) for key, value in objects.items()])
-    there = await transfer(first, middle)
+    outward = await transfer(first, middle)
     back = await transfer(middle, last)
     assert await values(last) == await values(first)
-    assert there.digest == back.digest
+    assert outward.digest == back.digest
     for store in (first, middle, last):
         await store.close()

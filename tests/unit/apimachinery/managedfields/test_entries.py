@@ -100,7 +100,7 @@ def test_is_reset_for_an_empty_list_or_one_empty_entry(value, expected):
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("change", "message"),
     [
         ({"operation": "Create"}, "operation must be `Apply` or `Update`"),
         ({"operation": None}, "operation must be `Apply` or `Update`"),
@@ -110,10 +110,10 @@ def test_is_reset_for_an_empty_list_or_one_empty_entry(value, expected):
         ({"fieldsV1": {"x": {}}}, "error decoding versioned set: key must be 2 characters long: x"),
     ],
 )
-def test_parse_raises_for_malformed_entries(change, why):
+def test_parse_raises_for_malformed_entries(change, message):
     with pytest.raises(MalformedError):
         parse([{**entry(), **change}])
-    assert fault_in([{**entry(), **change}]) == why
+    assert fault_in([{**entry(), **change}]) == message
 
 
 def test_fault_in_is_empty_for_valid_entries():

@@ -65,7 +65,7 @@ def test_element_of_a_set_item_is_its_value():
 
 
 @pytest.mark.parametrize(
-    ("list_type", "item", "why"),
+    ("list_type", "item", "message"),
     [
         (
             BY_NAME,
@@ -82,10 +82,10 @@ def test_element_of_a_set_item_is_its_value():
         (SET, None, "associative list without keys has an element that's an explicit null"),
     ],
 )
-def test_element_of_raises_for_an_unusable_key(list_type, item, why):
+def test_element_of_raises_for_an_unusable_key(list_type, item, message):
     with pytest.raises(UnkeyedItemError) as error:
         item_keys(list_type).element_of(item)
-    assert str(error.value) == why
+    assert str(error.value) == message
 
 
 def test_in_order_sorts_items_by_their_only_text_key_as_elements_are_sorted():

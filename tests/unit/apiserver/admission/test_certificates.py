@@ -69,8 +69,8 @@ async def test_approval_requires_a_permission_on_the_signer():
     async with Server(CertificateApproval(Rights())) as server:
         await server.make(REQUESTS, spec=spec())
         answer = await server.merge(f"{REQUESTS}/a/approval", APPROVED)
-        why = 'user not permitted to approve requests with signerName "example.com/s"'
-        assert (answer.code, answer.body["message"].partition("forbidden: ")[2]) == (403, why)
+        message = 'user not permitted to approve requests with signerName "example.com/s"'
+        assert (answer.code, answer.body["message"].partition("forbidden: ")[2]) == (403, message)
     async with Server(CertificateApproval(Rights(("approve", "example.com/s")))) as server:
         await server.make(REQUESTS, spec=spec())
         assert (await server.merge(f"{REQUESTS}/a/approval", APPROVED)).code == 200
@@ -80,8 +80,8 @@ async def test_signing_requires_a_permission_on_the_signer():
     async with Server(CertificateSigning(Rights())) as server:
         await server.make(REQUESTS, spec=spec())
         answer = await server.merge(f"{REQUESTS}/a/status", FAILED)
-        why = 'user not permitted to sign requests with signerName "example.com/s"'
-        assert (answer.code, answer.body["message"].partition("forbidden: ")[2]) == (403, why)
+        message = 'user not permitted to sign requests with signerName "example.com/s"'
+        assert (answer.code, answer.body["message"].partition("forbidden: ")[2]) == (403, message)
     async with Server(CertificateSigning(Rights(("sign", "example.com/*")))) as server:
         await server.make(REQUESTS, spec=spec())
         assert (await server.merge(f"{REQUESTS}/a/status", FAILED)).code == 200

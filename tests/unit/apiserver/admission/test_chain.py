@@ -36,18 +36,18 @@ class Recorder(Plugin):
         self.refuse = refuse
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        what = f"{resource.name}/{subresource}".rstrip("/")
-        return resource.name != "namespaces" and (self.wants is None or (what, str(operation)) in self.wants)
+        resource_name = f"{resource.name}/{subresource}".rstrip("/")
+        return resource.name != "namespaces" and (self.wants is None or (resource_name, str(operation)) in self.wants)
 
     async def admit(self, attributes: Attributes) -> None:
-        what = f"{attributes.resource.name}/{attributes.subresource}".rstrip("/")
-        self.log.append((self.name, "admit", what, str(attributes.operation)))
+        resource_name = f"{attributes.resource.name}/{attributes.subresource}".rstrip("/")
+        self.log.append((self.name, "admit", resource_name, str(attributes.operation)))
         if self.change is not None:
             self.change(attributes)
 
     async def validate(self, attributes: Attributes) -> None:
-        what = f"{attributes.resource.name}/{attributes.subresource}".rstrip("/")
-        self.log.append((self.name, "validate", what, str(attributes.operation)))
+        resource_name = f"{attributes.resource.name}/{attributes.subresource}".rstrip("/")
+        self.log.append((self.name, "validate", resource_name, str(attributes.operation)))
         if self.refuse:
             raise attributes.forbidden(self.refuse)
 

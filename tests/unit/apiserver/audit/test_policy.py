@@ -77,7 +77,7 @@ def test_unmatched_request_is_not_recorded():
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "message"),
     [
         ("", "Expected `object`, got `null`"),
         ("a: [", "yaml"),
@@ -96,7 +96,7 @@ def test_unmatched_request_is_not_recorded():
         (f"{HEAD}rules: [{{level: None, resources: [{{resourceNames: [a]}}]}}]", "requires at least one resource"),
     ],
 )
-def test_invalid_policy_is_rejected_with_the_reason(text, why):
+def test_invalid_policy_is_rejected_with_the_reason(text, message):
     with pytest.raises(PolicyError) as refused:
         read_policy(text.encode())
-    assert why in str(refused.value)
+    assert message in str(refused.value)

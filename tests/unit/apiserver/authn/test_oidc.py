@@ -71,7 +71,7 @@ async def test_groups_claim_may_be_string_or_list(claim, groups):
 
 
 @pytest.mark.parametrize(
-    ("options", "claims", "why"),
+    ("options", "claims", "message"),
     [
         ({}, {"aud": "other"}, "not for this client"),
         ({}, {"aud": ["x", "y"]}, "not for this client"),
@@ -86,8 +86,8 @@ async def test_groups_claim_may_be_string_or_list(claim, groups):
         ({"signing_algs": ("ES256",)}, {}, "signature"),
     ],
 )
-async def test_authenticate_token_raises_for_invalid_token(options, claims, why):
-    assert why in await World(**options).refusal(**claims)
+async def test_authenticate_token_raises_for_invalid_token(options, claims, message):
+    assert message in await World(**options).refusal(**claims)
 
 
 async def test_authenticate_token_returns_none_for_other_issuers():

@@ -33,17 +33,17 @@ def index():
 def texts(index):
     writers = ClaimWriters(RBAC(index))
 
-    def texts(status, before, *, who=ALICE, verb="update"):
-        ctx = RequestContext(who, datetime(2026, 1, 1, tzinfo=UTC), namespace="ns", version="v1", verb=verb)
+    def texts(status, before, *, caller=ALICE, verb="update"):
+        ctx = RequestContext(caller, datetime(2026, 1, 1, tzinfo=UTC), namespace="ns", version="v1", verb=verb)
         return [str(fault) for fault in writers.check(ctx, status, before)]
 
     return texts
 
 
-def grant(index, verb, resource, *, names="", who="alice", namespace=""):
+def grant(index, verb, resource, *, names="", user_name="alice", namespace=""):
     allowed = rule(verb, resource, groups="resource.k8s.io", names=names)
     role(index, "r", allowed, namespace=namespace)
-    bind(index, "r", user(who), namespace=namespace)
+    bind(index, "r", user(user_name), namespace=namespace)
 
 
 def test_allocation_requires_binding_permission(texts, index):
@@ -83,15 +83,15 @@ def test_device_status_requires_permission_of_driver(texts, index):
 
 @pytest.mark.parametrize("mode", ["associated", "arbitrary"])
 def test_driver_on_node_of_claim_needs_associated_or_arbitrary_node_permission(texts, index, mode):
-    [fault] = texts(WITH_DEVICES, ALLOCATED, who=DRIVER)
+    [fault] = texts(WITH_DEVICES, ALLOCATED, caller=DRIVER)
     assert 'verb="[associated-node:update arbitrary-node:update]" permission' in fault
     assert f'User "{DRIVER.name}" cannot associated-node:update' in fault
-    grant(index, f"{mode}-node:update", "resourceclaims/driver", who=DRIVER.name)
-    assert texts(WITH_DEVICES, ALLOCATED, who=DRIVER) == []
+    grant(index, f"{mode}-node:update", "resourceclaims/driver", user_name=DRIVER.name)
+    assert texts(WITH_DEVICES, ALLOCATED, caller=DRIVER) == []
 
 
 @pytest.mark.parametrize(
-    ("who", "terms"),
+    ("caller", "terms"),
     [
         (UserInfo("alice", extra=DRIVER.extra), [{"matchFields": FIELDS}]),
         (UserInfo(DRIVER.name), [{"matchFields": FIELDS}]),
@@ -101,7 +101,7 @@ def test_driver_on_node_of_claim_needs_associated_or_arbitrary_node_permission(t
         (DRIVER, None),
     ],
 )
-def test_other_drivers_need_arbitrary_node_permission(texts, who, terms):
+def test_other_drivers_need_arbitrary_node_permission(texts, caller, terms):
     allocated = {"allocation": {"nodeSelector": {"nodeSelectorTerms": terms}}}
-    [fault] = texts({**allocated, "devices": [DEVICE]}, allocated, who=who)
+    [fault] = texts({**allocated, "devices": [DEVICE]}, allocated, caller=caller)
     assert 'verb="[arbitrary-node:update]" permission' in fault

@@ -31,8 +31,8 @@ def guard(index):
     return EscalationGuard(rbac, rbac)
 
 
-def write_role(guard, who, rules, *, path_name="", **more):
-    guard.check_role(who, rules, kind="Role", namespace="ns", name="new", path_name=path_name, **more)
+def write_role(guard, caller, rules, *, path_name="", **more):
+    guard.check_role(caller, rules, kind="Role", namespace="ns", name="new", path_name=path_name, **more)
 
 
 def test_check_role_allows_held_rules(guard):
@@ -73,8 +73,8 @@ def test_check_role_requires_all_permissions_for_aggregation(guard, index):
     write_role(guard, ALICE, PODS, aggregates=True)
 
 
-def write_binding(guard, who, ref):
-    guard.check_binding(who, ref, kind="RoleBinding", namespace="ns", name="b")
+def write_binding(guard, caller, ref):
+    guard.check_binding(caller, ref, kind="RoleBinding", namespace="ns", name="b")
 
 
 def test_check_binding_requires_held_rules_or_bind(guard, index):

@@ -66,7 +66,7 @@ def test_metadata_of_embedded_objects_is_typed():
 
 
 @pytest.mark.parametrize(
-    ("one", "why"),
+    ("one", "message"),
     [
         ({"apiVersion": 1}, "one.apiVersion: Invalid value: 1: must be a string"),
         ({"kind": []}, "one.kind: Invalid value: []: must be a string"),
@@ -79,7 +79,7 @@ def test_metadata_of_embedded_objects_is_typed():
         ),
     ],
 )
-def test_embedded_objects_reject_wrong_types(one, why):
+def test_embedded_objects_reject_wrong_types(one, message):
     with pytest.raises(DecodeError) as caught:
         type_embedded(Shape(SCHEMA), {"one": one})
-    assert str(caught.value) == why
+    assert str(caught.value) == message

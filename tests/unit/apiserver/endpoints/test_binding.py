@@ -71,7 +71,7 @@ async def test_binding_clears_the_nominated_node_name():
 
 
 @pytest.mark.parametrize(
-    ("target", "why"),
+    ("target", "message"),
     [
         ({"kind": "Pod", "name": "x"}, 'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"'),
         ({"kind": "Node", "name": ""}, "target.name: Required value"),
@@ -82,11 +82,11 @@ async def test_binding_clears_the_nominated_node_name():
         ),
     ],
 )
-async def test_binding_rejects_targets_other_than_named_nodes(target, why):
+async def test_binding_rejects_targets_other_than_named_nodes(target, message):
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         answer = await server.call("POST", BINDING, {**binding(), "target": target})
-        assert (answer.code, answer.body["message"]) == (500, why)
+        assert (answer.code, answer.body["message"]) == (500, message)
 
 
 async def test_binding_target_kind_defaults_to_node():
@@ -140,18 +140,18 @@ async def test_binding_of_a_terminating_pod_is_rejected():
 
 
 @pytest.mark.parametrize(
-    ("metadata", "why"),
+    ("metadata", "message"),
     [
         ({"uid": "other"}, "UID in precondition: other,"),
         ({"resourceVersion": "1"}, "ResourceVersion in precondition: 1,"),
     ],
 )
-async def test_binding_honors_uid_and_resource_version_preconditions(metadata, why):
+async def test_binding_honors_uid_and_resource_version_preconditions(metadata, message):
     async with Server() as server:
         pod = await server.make(PODS, spec=pod_spec())
         answer = await server.call("POST", BINDING, binding(**metadata))
         assert (answer.code, answer.body["details"]) == (409, {"name": "a", "kind": "pods"})
-        assert why in answer.body["message"]
+        assert message in answer.body["message"]
         fits = {name: pod["metadata"][name] for name in ("uid", "resourceVersion")}
         assert (await server.call("POST", BINDING, binding(**fits))).code == 201
 

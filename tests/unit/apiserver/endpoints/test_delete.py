@@ -162,7 +162,7 @@ async def test_grace_period_can_be_shortened_and_zero_removes_the_object():
         gone = await server.call("DELETE", A, query="gracePeriodSeconds=0")
         assert gone.body["metadata"]["deletionGracePeriodSeconds"] == 0
         key = "/registry/configmaps/default/a"
-        assert [what for what, _ in seen] == [key, key, key, f"-{key}"]
+        assert [change for change, _ in seen] == [key, key, key, f"-{key}"]
 
 
 async def test_huge_grace_period_is_no_server_error():

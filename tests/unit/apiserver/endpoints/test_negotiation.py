@@ -22,9 +22,9 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 KUBECTL = f"{TABLE},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
 
 
-def ask(accept: str = "", *, query: dict[str, str] | None = None, agent: str = "", **how: bool) -> Form:
+def ask(accept: str = "", *, query: dict[str, str] | None = None, agent: str = "", **options: bool) -> Form:
     headers = {"user-agent": agent} if agent else {}
-    return negotiate(request(query or {}, accept=accept, headers=headers), **how)
+    return negotiate(request(query or {}, accept=accept, headers=headers), **options)
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ async def test_patched_object_must_be_of_the_kind():
 
 
 @pytest.mark.parametrize(
-    ("patch", "why"),
+    ("patch", "message"),
     [
         ({"data": 1}, "cannot restore map from int64"),
         ({"data": ["k"]}, "cannot restore map from slice"),
@@ -120,10 +120,10 @@ async def test_patched_object_must_be_of_the_kind():
         ({"metadata": {"managedFields": ["x"]}}, "cannot restore struct from: string"),
     ],
 )
-async def test_strategic_patch_reports_type_errors_as_upstream(patch, why):
+async def test_strategic_patch_reports_type_errors_as_upstream(patch, message):
     async with Server() as server:
         status = Bench(server, StrategicMergePatch).refused(json.dumps(patch).encode())
-        assert status["details"]["causes"][0]["message"].endswith(f'": {why}')
+        assert status["details"]["causes"][0]["message"].endswith(f'": {message}')
 
 
 async def test_strategic_patch_merges_lists_and_keeps_the_kind():

@@ -34,17 +34,17 @@ async def test_log_of_a_missing_pod_is_404(subresource):
 
 @pytest.mark.parametrize("subresource", ["log", "exec", "attach"])
 @pytest.mark.parametrize(
-    ("query", "why"),
+    ("query", "message"),
     [
         ("container=x", "container x is not valid for pod a"),
         ("", "a container name must be specified for pod a, choose one of: [i c d]"),
     ],
 )
-async def test_streams_require_a_container_name_when_there_are_several(subresource, query, why):
+async def test_streams_require_a_container_name_when_there_are_several(subresource, query, message):
     async with Server() as server:
         await server.make(PODS, spec=TWO)
         answer = await server.call("GET", f"{POD}/{subresource}", query=query)
-        assert (answer.code, answer.body["message"]) == (400, why)
+        assert (answer.code, answer.body["message"]) == (400, message)
 
 
 @pytest.mark.parametrize("container", ["c", "i"])
@@ -88,20 +88,20 @@ async def test_log_of_a_pod_on_a_missing_node_is_404(subresource):
 
 
 @pytest.mark.parametrize(
-    ("subresource", "why"),
+    ("subresource", "message"),
     [
         ("log", 'Get "https://h:10250/containerLogs/default/a/c"'),
         ("exec", "error dialing backend: h:10250"),
         ("portforward", "error dialing backend: h:10250"),
     ],
 )
-async def test_streams_to_an_unreachable_node_are_500(subresource, why):
+async def test_streams_to_an_unreachable_node_are_500(subresource, message):
     async with Server() as server:
         await make_node(server)
         await server.make(PODS, spec=pod_spec(nodeName="n"))
         answer = await server.call("GET", f"{POD}/{subresource}", headers=UPGRADE)
         assert answer.code == 500
-        assert answer.body["message"].startswith(why)
+        assert answer.body["message"].startswith(message)
 
 
 async def test_log_supports_get_only():

@@ -36,15 +36,15 @@ def test_empty_strings_and_times_are_unset():
 
 
 @pytest.mark.parametrize(
-    ("kind", "query", "why"),
+    ("kind", "query", "message"),
     [
         ("PodLogOptions", {"tailLines": ["many"]}, 'strconv.ParseInt: parsing "many": invalid syntax'),
         ("PodPortForwardOptions", {"ports": [str(2**31)]}, 'parsing "2147483648": value out of range'),
         ("PodLogOptions", {"sinceTime": ["soon"]}, 'parsing time "soon" as'),
     ],
 )
-def test_invalid_numbers_and_times_are_400(kind, query, why):
+def test_invalid_numbers_and_times_are_400(kind, query, message):
     with pytest.raises(StatusError) as refused:
         read_query_object(kind, query)
     assert refused.value.code == 400
-    assert why in refused.value.message
+    assert message in refused.value.message

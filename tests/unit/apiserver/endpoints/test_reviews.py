@@ -129,8 +129,8 @@ async def test_review_rejects_metadata(server):
 async def test_review_reports_an_unparseable_selector_in_its_status(server, name):
     attributes = {**PODS, name: {"rawSelector": "a in (("}}
     code, review = await ask(server, SAR, {"spec": {"user": "u", "resourceAttributes": attributes}})
-    why = f"spec.resourceAttributes.{name} ignored due to parse error"
-    assert (code, review["status"]) == (201, {"allowed": False, "evaluationError": why})
+    message = f"spec.resourceAttributes.{name} ignored due to parse error"
+    assert (code, review["status"]) == (201, {"allowed": False, "evaluationError": message})
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ async def test_review_reports_an_unparseable_selector_in_its_status(server, name
 async def test_review_reports_requirements_that_it_ignores(server, name, requirements, part):
     attributes = {**PODS, name: {"requirements": requirements}}
     code, review = await ask(server, SAR, {"spec": {"user": "u", "resourceAttributes": attributes}})
-    why = f"spec.resourceAttributes.{name} {part} due to parse error"
-    assert (code, review["status"]) == (201, {"allowed": False, "evaluationError": why})
+    message = f"spec.resourceAttributes.{name} {part} due to parse error"
+    assert (code, review["status"]) == (201, {"allowed": False, "evaluationError": message})
 
 
 @pytest.mark.parametrize(
@@ -237,8 +237,8 @@ async def test_token_review_reports_why_a_service_account_token_is_invalid(serve
     assert code == 201, issued
     spec = {"token": issued["status"]["token"], "audiences": ["vault"]}
     _, review = await ask(server, f"{AUTHN}/tokenreviews", {"spec": spec})
-    why = 'token audiences ["https://kubernetes.default.svc"] is invalid for the target audiences ["vault"]'
-    assert review["status"] == {"user": {}, "error": f"[invalid bearer token, {why}]"}
+    message = 'token audiences ["https://kubernetes.default.svc"] is invalid for the target audiences ["vault"]'
+    assert review["status"] == {"user": {}, "error": f"[invalid bearer token, {message}]"}
 
 
 async def test_reviews_are_not_stored(server):

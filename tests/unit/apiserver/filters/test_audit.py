@@ -185,14 +185,14 @@ async def test_strict_mode_rejects_request_when_log_fails():
 
 
 @pytest.mark.parametrize(
-    ("headers", "why"),
+    ("headers", "message"),
     [
         ([], "Authentication failed, no credentials provided"),
         ([(b"authorization", b"Bearer s3cret")], "Authentication failed, attempted: bearer"),
         ([(b"authorization", b"Basic s3cret")], "Authentication failed, attempted: basic"),
     ],
 )
-async def test_failed_authentication_is_recorded_without_credentials(headers, why):
+async def test_failed_authentication_is_recorded_without_credentials(headers, message):
     recorder = auditor()
     of = unknown("GET", PODS, *headers)
 
@@ -202,7 +202,7 @@ async def test_failed_authentication_is_recorded_without_credentials(headers, wh
     with pytest.raises(StatusError):
         await failed_authentication(recorder)(handler)(of)
     event = recorder.log.events[0]
-    assert (event["stage"], event["user"], event["responseStatus"]["message"]) == ("ResponseStarted", {}, why)
+    assert (event["stage"], event["user"], event["responseStatus"]["message"]) == ("ResponseStarted", {}, message)
     assert b"s3cret" not in recorder.log.lines[0]
 
 

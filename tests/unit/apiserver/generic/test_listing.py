@@ -13,10 +13,10 @@ def test_resource_versions_are_unsigned_numbers(text, expected):
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "message"),
     [("abc", "invalid syntax"), ("-1", "invalid syntax"), ("1.0", "invalid syntax"), ("٣", "invalid syntax")]
     + [(text, "value out of range") for text in (str(2**64), "9" * 5000)],
 )
-def test_invalid_resource_version_has_the_error_of_go(text, why):
-    with pytest.raises(ValueError, match=rf"strconv.ParseUint: parsing .*: {why}$"):
+def test_invalid_resource_version_has_the_error_of_go(text, message):
+    with pytest.raises(ValueError, match=rf"strconv.ParseUint: parsing .*: {message}$"):
         parse_version(text)

@@ -134,7 +134,7 @@ def test_value_in_a_newer_version_than_upstream_stores_is_stale():
 
 
 @pytest.mark.parametrize(
-    ("value", "why"),
+    ("value", "message"),
     [
         (
             json.dumps({**AUTOSCALER, "apiVersion": "autoscaling/v9"}).encode(),
@@ -147,11 +147,11 @@ def test_value_in_a_newer_version_than_upstream_stores_is_stale():
         (json.dumps({**AUTOSCALER, "spec": 1}).encode(), "cannot unmarshal number"),
     ],
 )
-def test_entry_rejects_a_value_that_upstream_does_not_decode(value, why):
+def test_entry_rejects_a_value_that_upstream_does_not_decode(value, message):
     layout = built_in_layout("autoscaling", "v2", "horizontalpodautoscalers")
     with pytest.raises(UnreadableValueError) as raised:
         layout.entry("/registry/horizontalpodautoscalers/default/a", value, 5)
-    assert why in str(raised.value)
+    assert message in str(raised.value)
 
 
 @pytest.mark.parametrize("resource", [r for r in table().resources if r.key_prefix and r.api_version == r.storage_api_version],

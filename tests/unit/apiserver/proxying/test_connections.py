@@ -59,9 +59,9 @@ async def test_incomplete_body_raises():
             await answer.text(100)
 
 
-@pytest.mark.parametrize(("raw_response", "why"), [(b"", "EOF"), (b"no http\r\n\r\n", "malformed HTTP response")])
-async def test_malformed_response_raises(raw_response, why):
-    with pytest.raises(DialError, match=why):
+@pytest.mark.parametrize(("raw_response", "message"), [(b"", "EOF"), (b"no http\r\n\r\n", "malformed HTTP response")])
+async def test_malformed_response_raises(raw_response, message):
+    with pytest.raises(DialError, match=message):
         async with response_to(raw_response):
             pass
 

@@ -89,27 +89,27 @@ def test_location_formats_as_url():
 
 
 def test_errors_name_the_location():
-    there = Location("h", "80", "/x")
-    assert (kubelet_unreachable_error(there).code, kubelet_unreachable_error(there).message) == (
+    location = Location("h", "80", "/x")
+    assert (kubelet_unreachable_error(location).code, kubelet_unreachable_error(location).message) == (
         500,
         f'Get "https://h:80/x": {UNREACHABLE}',
     )
-    assert (backend_unreachable_error(there).code, backend_unreachable_error(there).message) == (
+    assert (backend_unreachable_error(location).code, backend_unreachable_error(location).message) == (
         503,
         f"error trying to reach service: h:80: {UNREACHABLE}",
     )
 
 
 @pytest.mark.parametrize(
-    ("headers", "code", "why"),
+    ("headers", "code", "message"),
     [
         ({}, 400, "Upgrade request required"),
         ({"connection": "keep-alive"}, 400, "Upgrade request required"),
         ({"connection": "Upgrade", "upgrade": "websocket"}, 500, f"error dialing backend: h:80: {UNREACHABLE}"),
     ],
 )
-async def test_no_stream_requires_upgrade(headers, code, why):
+async def test_no_stream_requires_upgrade(headers, code, message):
     server = Server()
     error = upgrade_dial_error(Location("h", "80"), server.request("POST", "/x", headers=headers))
     await server.__aexit__()
-    assert (error.code, error.message) == (code, why)
+    assert (error.code, error.message) == (code, message)

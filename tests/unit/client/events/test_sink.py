@@ -32,7 +32,7 @@ class ScriptedClient:
     async def create(self, obj):
         return await self._called(("create", obj), obj)
 
-    async def patch(self, what, name, patch, **options):
+    async def patch(self, resource, name, patch, **options):
         return await self._called(("patch", patch), {"patched": patch})
 
 

@@ -91,8 +91,8 @@ class MemoryLock:
     async def replace(self, seen, record):
         return await self._call("replace", lambda: self.store.put(record, seen))
 
-    def record_event(self, what):
-        self.events.append(what)
+    def record_event(self, event):
+        self.events.append(event)
 
     async def watch(self):
         if not self.watchable:

@@ -56,12 +56,12 @@ class Contender:
             **options,
         )
 
-    def note(self, what):
-        self.log.append((what, self.clock.monotonic()))
+    def note(self, event):
+        self.log.append((event, self.clock.monotonic()))
 
     @property
     def notes(self):
-        return [what for what, _ in self.log]
+        return [event for event, _ in self.log]
 
     async def work(self):
         self.note("started")
@@ -407,7 +407,7 @@ async def test_lost_race_for_a_released_lock_is_not_an_error(contend, clock):
 
 async def test_exception_of_a_callback_is_logged(store, clock, caplog):
     a = Contender(store, clock, "a")
-    a.note = lambda what: 1 / 0
+    a.note = lambda event: 1 / 0
     elector, finish = a.elector, asyncio.Event()
     task = asyncio.create_task(elector.run(finish.wait))
     await clock.advance(1)

@@ -72,7 +72,7 @@ def rs():
         number = next(numbers)
         name = name or f"rs{number}"
         existing = {REVISION: revision, DESIRED_REPLICAS: desired, MAX_REPLICAS: most}
-        there = replicas if available is None else available
+        available_replicas = replicas if available is None else available
         return ReplicaSet(
             metadata=ObjectMeta(
                 name=name, namespace="ns", uid=f"{name}-uid", generation=1,
@@ -84,8 +84,8 @@ def rs():
                 template=template(version, **{"pod-template-hash": name}),
             ),
             status=ReplicaSetStatus(
-                replicas=replicas if current is None else current, availableReplicas=there or None,
-                readyReplicas=(there if ready is None else ready) or None, observedGeneration=observed or None,
+                replicas=replicas if current is None else current, availableReplicas=available_replicas or None,
+                readyReplicas=(available_replicas if ready is None else ready) or None, observedGeneration=observed or None,
                 terminatingReplicas=terminating, conditions=conditions,
             ),
         )  # fmt: skip

@@ -64,19 +64,19 @@ async def test_is_up_to_date_checks_the_cache_when_events_were_missed(cluster, o
     await owner.control.create("k", config, [pod(pod_spec, name="a")])
     await cluster.until(lambda: owner.pods.lister.get("a", namespace="default"))
     assert await owner.control.is_up_to_date("k", [])
-    there = owner.pods.lister.get("a", namespace="default")
-    owner.control.expectations.expect("k", deletions=[uid_of(there)])
-    assert not await owner.control.is_up_to_date("k", [there])
+    existing = owner.pods.lister.get("a", namespace="default")
+    owner.control.expectations.expect("k", deletions=[uid_of(existing)])
+    assert not await owner.control.is_up_to_date("k", [existing])
     assert await owner.control.is_up_to_date("k", [])
 
 
 async def test_delete_counts_missing_pods_as_deleted(cluster, owner, config, pod_spec):
-    there = await cluster.client.create(pod(pod_spec, name="a"))
-    owner.control.expectations.expect("k", deletions=[uid_of(there)])
-    assert len((await owner.control.delete("k", config, [there])).pods) == 1
+    existing = await cluster.client.create(pod(pod_spec, name="a"))
+    owner.control.expectations.expect("k", deletions=[uid_of(existing)])
+    assert len((await owner.control.delete("k", config, [existing])).pods) == 1
     await cluster.until(lambda: gone(cluster))
-    owner.control.expectations.expect("k", deletions=[uid_of(there)])
-    again = await owner.control.delete("k", config, [there])
+    owner.control.expectations.expect("k", deletions=[uid_of(existing)])
+    again = await owner.control.delete("k", config, [existing])
     assert (len(again.pods), again.error) == (1, None)
     assert owner.control.expectations.satisfied("k")
 
@@ -96,10 +96,10 @@ async def test_delete_counts_a_pod_as_deleted_when_another_has_its_name(cluster,
 
 
 async def test_delete_returns_a_conflict_while_the_pod_exists(cluster, owner, config, pod_spec, conflicts):
-    there = await cluster.client.create(pod(pod_spec, name="a"))
-    owner.control.expectations.expect("k", deletions=[uid_of(there)])
+    existing = await cluster.client.create(pod(pod_spec, name="a"))
+    owner.control.expectations.expect("k", deletions=[uid_of(existing)])
     conflicts.add("DELETE", "/pods/a")
-    removed = await owner.control.delete("k", config, [there])
+    removed = await owner.control.delete("k", config, [existing])
     assert removed.pods == ()
     assert is_conflict(removed.error)
     assert owner.control.expectations.satisfied("k")
@@ -113,11 +113,11 @@ async def gone(cluster):
 
 @pytest.mark.parametrize("fault", [ValueError("not now"), conflict("pods", "a"), not_found("pods", "a")])
 async def test_pod_is_not_deleted_when_the_preceding_step_fails(cluster, owner, config, pod_spec, fault):
-    there = await cluster.client.create(pod(pod_spec, name="a"))
+    existing = await cluster.client.create(pod(pod_spec, name="a"))
 
     async def refuse(_):
         raise fault
 
-    removed = await owner.control.delete("k", config, [there], before=refuse)
+    removed = await owner.control.delete("k", config, [existing], before=refuse)
     assert (removed.pods, removed.error) == ((), fault)
     assert await cluster.client.get(tree("v1", "Pod"), "a", namespace="default")

@@ -71,9 +71,9 @@ async def test_check_is_repeated_when_the_service_changes_meanwhile(client, repa
     ip = (await client.create(service("a")))["spec"]["clusterIP"]
     get = client.get
 
-    async def late(what, name, **options):
-        response = await get(what, name, **options)
-        if what == SERVICES:
+    async def late(resource, name, **options):
+        response = await get(resource, name, **options)
+        if resource == SERVICES:
             monkeypatch.setattr(client, "get", get)
             to_name = {"spec": {"type": "ExternalName", "externalName": "x.example.com"}}
             await client.patch(SERVICES, "a", to_name, namespace="default")

@@ -69,7 +69,7 @@ def test_plan_endpoints_restores_the_label():
 
 
 @pytest.mark.parametrize(
-    ("there", "own", "left"),
+    ("addresses", "own", "remaining"),
     [
         (["192.0.2.1"], "192.0.2.2", ["192.0.2.2"]),
         (["192.0.2.1", "192.0.2.3"], "192.0.2.2", ["192.0.2.1", "192.0.2.2"]),
@@ -77,9 +77,9 @@ def test_plan_endpoints_restores_the_label():
         (["192.0.2.1", "192.0.2.2"], "192.0.2.1", None),
     ],
 )
-def test_master_count_drops_addresses_after_the_own_one(there, own, left):
-    plan = plan_master_count(stored(*there), own, PORTS, count=len(left or there), correct_ports=False)
-    assert (plan and listed(plan)) == left
+def test_master_count_drops_addresses_after_the_own_one(addresses, own, remaining):
+    plan = plan_master_count(stored(*addresses), own, PORTS, count=len(remaining or addresses), correct_ports=False)
+    assert (plan and listed(plan)) == remaining
 
 
 def test_master_count_begins_with_our_own():

@@ -98,11 +98,11 @@ async def test_changed_service_is_corrected_within_a_second(client, clock):
     assert (spec["type"], spec["ports"][0]["targetPort"], spec.get("selector")) == ("NodePort", 6443, None)
 
 
-@pytest.mark.parametrize("what", [ENDPOINTS, SLICES])
-async def test_deleted_endpoints_and_slice_are_recreated_within_a_second(client, clock, what):
-    await client.delete(what, "kubernetes", namespace="default")
+@pytest.mark.parametrize("resource", [ENDPOINTS, SLICES])
+async def test_deleted_endpoints_and_slice_are_recreated_within_a_second(client, clock, resource):
+    await client.delete(resource, "kubernetes", namespace="default")
     await pass_seconds(clock, 1)
-    assert await client.get(what, "kubernetes", namespace="default")
+    assert await client.get(resource, "kubernetes", namespace="default")
 
 
 async def test_changed_endpoints_are_corrected_within_a_second(client, clock):
@@ -289,11 +289,13 @@ async def test_deleted_identity_lease_is_recreated(client, clock):
     assert len(await client.list(LEASES, namespace="kube-system")) == 1
 
 
-@pytest.mark.parametrize(("what", "name"), [(ROLES, "view"), (LEVELS, "workload-low"), (SCHEMAS, "service-accounts")])
-async def test_deleted_roles_and_flow_control_are_recreated_within_70_seconds(client, clock, what, name):
-    await client.delete(what, name)
+@pytest.mark.parametrize(
+    ("resource", "name"), [(ROLES, "view"), (LEVELS, "workload-low"), (SCHEMAS, "service-accounts")]
+)
+async def test_deleted_roles_and_flow_control_are_recreated_within_70_seconds(client, clock, resource, name):
+    await client.delete(resource, name)
     await pass_seconds(clock, 70)
-    assert await client.get(what, name)
+    assert await client.get(resource, name)
 
 
 async def test_metrics_contain_the_controllers(server):

@@ -31,7 +31,7 @@ class Client:
             for port in ports
         ]  # fmt: skip
 
-    async def list_all(self, what):
+    async def list_all(self, resource):
         return self.services
 
 

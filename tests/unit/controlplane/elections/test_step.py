@@ -255,9 +255,9 @@ def test_decide_assigns_a_free_lease_after_a_third_party_strategy():
     assert decide(lease("", strategy=FOREIGN), [SAME], now=NOW).write == Assign("a", OURS)
 
 
-@pytest.mark.parametrize("there", [None, RAN_OUT, lease()])
-def test_decide_reports_a_strategy_conflict_without_a_write(there):
-    decision = decide(there, [SAME, candidate("b", strategy=FOREIGN)], now=NOW)
+@pytest.mark.parametrize("current", [None, RAN_OUT, lease()])
+def test_decide_reports_a_strategy_conflict_without_a_write(current):
+    decision = decide(current, [SAME, candidate("b", strategy=FOREIGN)], now=NOW)
     assert (decision.reason, decision.write) == (Reason.STRATEGY_CONFLICT, None)
     assert decision.message == (
         "candidates of the newest binary version do not agree: a wants OldestEmulationVersion, b wants example.com/mine"

@@ -53,7 +53,7 @@ async def test_followed_log_ends_with_the_container():
 
 
 @pytest.mark.parametrize(
-    ("state", "previous", "why"),
+    ("state", "previous", "message"),
     [
         ({"waiting": {"reason": "PodInitializing"}}, False, 'container "c" in pod "p" is waiting to start: PodInitializing'),
         ({"waiting": {}}, False, 'container "c" in pod "p" is waiting to start: ContainerCreating'),
@@ -65,10 +65,10 @@ async def test_followed_log_ends_with_the_container():
         (None, True, 'previous terminated container "c" in pod "p" not found'),
     ],
 )  # fmt: skip
-async def test_log_is_unavailable_before_the_container_started(state, previous, why):
+async def test_log_is_unavailable_before_the_container_started(state, previous, message):
     with pytest.raises(RequestError) as refused:
         await log(pod(state), previous=previous)
-    assert (str(refused.value), refused.value.code) == (why, 400)
+    assert (str(refused.value), refused.value.code) == (message, 400)
 
 
 async def test_log_of_an_unknown_container_is_unavailable():

@@ -53,17 +53,17 @@ def test_keys_and_providers_are_rotated():
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "why"),
+    ("first", "second", "message"),
     [
         (["*."], ["secrets"], 'resource "secrets" is masked by earlier rule "*."'),
         (["*.*"], ["deployments.apps"], 'resource "deployments.apps" is masked by earlier rule "*.*"'),
         (["*.*"], ["*.apps"], 'resource "*.apps" is masked by earlier rule "*.*"'),
     ],
 )
-def test_masked_rules_are_errors(first, second, why):
+def test_masked_rules_are_errors(first, second, message):
     with pytest.raises(ConfigurationError) as raised:
         load((first, [{"identity": {}}]), (second, [{"identity": {}}]))
-    assert str(raised.value) == f"error while building transformers: {why}"
+    assert str(raised.value) == f"error while building transformers: {message}"
 
 
 def test_kms_v1_is_refused_without_naming_its_feature_gate():

@@ -75,11 +75,11 @@ def test_aescbc_has_the_vector_before_the_ciphertext_and_pkcs7_padding():
 
 
 @pytest.mark.parametrize(
-    ("data", "why"),
+    ("data", "message"),
     [(b"", "shorter"), (b"v" * 16, "empty or not padded"), (b"v" * 17, "multiple of the block size")],
 )
-def test_aescbc_rejects_values_of_an_impossible_size(data, why):
-    with pytest.raises(DecryptionError, match=why):
+def test_aescbc_rejects_values_of_an_impossible_size(data, message):
+    with pytest.raises(DecryptionError, match=message):
         AesCbc(KEY).decrypt(data, b"k")
 
 

@@ -60,7 +60,7 @@ def test_secret_may_be_wrapped():
 
 
 @pytest.mark.parametrize(
-    ("data", "why"),
+    ("data", "message"),
     [
         (b"", 'encryption provider configuration file "f" is empty'),
         (b"[", "error decoding encryption provider configuration file"),
@@ -73,10 +73,10 @@ def test_secret_may_be_wrapped():
         (config(rule("secrets", providers=[{"kms": {"name": 1}}])), 'field "resources[0].providers[0].kms.name" must be of type string'),
     ],
 )  # fmt: skip
-def test_decoding_is_strict(data, why):
+def test_decoding_is_strict(data, message):
     with pytest.raises(ConfigurationError) as raised:
         decode_configuration(data, "f")
-    assert why in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_valid_configuration_has_no_errors():
@@ -87,7 +87,7 @@ def test_valid_configuration_has_no_errors():
 
 
 @pytest.mark.parametrize(
-    ("resource", "why"),
+    ("resource", "message"),
     [
         ("Secrets", "resource name should not contain capital letters"),
         ("*", "use '*.' to encrypt all the resources from core API group or *.* to encrypt all resources"),
@@ -97,8 +97,8 @@ def test_valid_configuration_has_no_errors():
         ("secrets.*", "encrypting the same resource across groups is not supported"),
     ],
 )  # fmt: skip
-def test_resource_names_are_validated(resource, why):
-    assert errors(rule(resource)) == [f'resources[0].resources[0]: Invalid value: "{resource}": {why}']
+def test_resource_names_are_validated(resource, message):
+    assert errors(rule(resource)) == [f'resources[0].resources[0]: Invalid value: "{resource}": {message}']
 
 
 def test_overlapping_and_duplicate_resources_are_errors():
@@ -123,7 +123,7 @@ def test_something_is_required_everywhere():
 
 
 @pytest.mark.parametrize(
-    ("key", "why"),
+    ("key", "error"),
     [
         ({"secret": SECRET}, "name: Required value: name is a mandatory field for a key"),
         ({"name": "a"}, "secret: Required value: secret is a mandatory field for a key"),
@@ -134,9 +134,9 @@ def test_something_is_required_everywhere():
         ),
     ],
 )
-def test_keys_are_validated_without_showing_secrets(key, why):
+def test_keys_are_validated_without_showing_secrets(key, error):
     assert errors(rule("secrets", providers=[{"aescbc": {"keys": [key]}}])) == [
-        f"resources[0].providers[0].aescbc.keys[0].{why}"
+        f"resources[0].providers[0].aescbc.keys[0].{error}"
     ]
 
 
@@ -158,7 +158,7 @@ def test_element_with_none_or_several_providers_is_an_error():
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("change", "error"),
     [
         ({"name": ""}, "name: Required value: name is a mandatory field for a provider"),
         ({"name": "a:b"}, "name: Invalid value: \"a:b\": invalid KMS provider name a:b, must not contain ':'"),
@@ -169,9 +169,9 @@ def test_element_with_none_or_several_providers_is_an_error():
         ({"apiVersion": "v3"}, 'apiVersion: Invalid value: "v3": unsupported apiVersion apiVersion for KMS provider, only v1 and v2 are supported'),
     ],
 )  # fmt: skip
-def test_plugins_are_validated(change, why):
+def test_plugins_are_validated(change, error):
     assert errors(rule("secrets", providers=[{"kms": {**PLUGIN, **change}}])) == [
-        f"resources[0].providers[0].kms.{why}"
+        f"resources[0].providers[0].kms.{error}"
     ]
 
 

@@ -79,7 +79,7 @@ def test_object_is_decoded_to_what_was_encoded(data, key, key_id, notes, source)
 
 
 @pytest.mark.parametrize(
-    ("raw", "why"),
+    ("raw", "message"),
     [
         (b"\xff", "invalid wire-format data"),
         (encode_object(KEY, b""), "encrypted data is empty"),
@@ -90,10 +90,10 @@ def test_object_is_decoded_to_what_was_encoded(data, key, key_id, notes, source)
         (encode_object(EncryptedKey(b"k", "1", (("a", b"x" * 40000),)), b"x"), "total size of annotations is 40001"),
     ],
 )  # fmt: skip
-def test_invalid_objects_are_rejected(raw, why):
+def test_invalid_objects_are_rejected(raw, message):
     with pytest.raises(DecryptionError) as raised:
         decode_object(raw)
-    assert why in str(raised.value)
+    assert message in str(raised.value)
 
 
 async def test_own_values_are_decrypted_without_the_plugin(plugin, clock):
@@ -158,7 +158,7 @@ async def test_write_without_a_data_key_fails(plugin, clock):
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("change", "message"),
     [
         ({"healthz": "sick"}, "got unexpected healthz status: sick"),
         ({"version": "v3"}, "expected KMSv2 API version v2, got v3"),
@@ -166,12 +166,12 @@ async def test_write_without_a_data_key_fails(plugin, clock):
         ({"is_down": True}, "failed to perform status section of the healthz check for KMS Provider test"),
     ],
 )
-async def test_probe_reports_what_is_wrong_with_the_plugin(plugin, clock, change, why):
+async def test_probe_reports_what_is_wrong_with_the_plugin(plugin, clock, change, message):
     for name, value in change.items():
         setattr(plugin, name, value)
     with pytest.raises(KMSUnavailableError) as raised:
         await EnvelopeTransformer("test", plugin, clock=clock).probe()
-    assert why in str(raised.value)
+    assert message in str(raised.value)
 
 
 async def test_check_repeats_a_failure_for_three_seconds(plugin, clock):

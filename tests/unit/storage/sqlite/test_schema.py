@@ -91,9 +91,9 @@ async def test_all_schemas_have_the_same_history(open_store, path, schema):
         if row_id >> POSITION_BITS in (10, 11) and key == "/a/one":
             continue  # one of two at once
         kvs, count, page, page_count = pasts[(row_id >> POSITION_BITS) - 1]
-        there = {key: was for key, was in sorted(state.items()) if was is not None}
-        assert {kv.key: (kv.value, kv.create_revision, kv.mod_revision) for kv in kvs} == there
-        assert (count, page_count, page) == (len(there), len(there), kvs[:2])
+        expected_state = {key: was for key, was in sorted(state.items()) if was is not None}
+        assert {kv.key: (kv.value, kv.create_revision, kv.mod_revision) for kv in kvs} == expected_state
+        assert (count, page_count, page) == (len(expected_state), len(expected_state), kvs[:2])
     for after, events in enumerate(watches, 1):
         rows = [(key, value, create_revision, at >> POSITION_BITS) for _, at, key, create_revision, _, value in HISTORY]
         expected = [row for row in rows if row[3] > after]

@@ -33,6 +33,6 @@ def test_is_protected_for_community_groups(group, protected):
     ],
 )
 def test_approval_of_reads_annotation(text, approval, words):
-    result, why = approval_of(definition(text))
+    result, reason = approval_of(definition(text))
     assert result is approval
-    assert words in why
+    assert words in reason

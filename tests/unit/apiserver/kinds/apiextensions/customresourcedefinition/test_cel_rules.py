@@ -34,7 +34,7 @@ def test_validate_rules_accepts_rules_that_compile():
 
 
 @pytest.mark.parametrize(
-    ("rule", "where", "text"),
+    ("rule", "field_path", "text"),
     [
         ({"rule": "self > 'a'"}, "rule", "compilation failed: ERROR: <input>:1:6: found no matching overload"),
         ({"rule": "self"}, "rule", "cel expression must evaluate to a bool"),
@@ -46,9 +46,9 @@ def test_validate_rules_accepts_rules_that_compile():
         ({"rule": "true", "optionalOldSelf": True}, "optionalOldSelf", "may not be set if oldSelf is not used in rule"),
     ],
 )
-def test_validate_rules_rejects_invalid_rules(rule, where, text):
+def test_validate_rules_rejects_invalid_rules(rule, field_path, text):
     result = error_texts(place(type="integer", **{"x-kubernetes-validations": [rule]}))
-    assert [name for name, _ in result] == [f"schema.properties[a].x-kubernetes-validations[0].{where}"]
+    assert [name for name, _ in result] == [f"schema.properties[a].x-kubernetes-validations[0].{field_path}"]
     assert text in result[0][1]
 
 

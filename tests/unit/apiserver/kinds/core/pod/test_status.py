@@ -183,22 +183,22 @@ def test_validate_pod_status_accepts_requested_devices(name: str):
     ],
 )
 def test_validate_pod_status_rejects_devices_that_container_does_not_request(name: str, detail: str):
-    where = "status.containerStatuses[0].allocatedResourcesStatus[0].name"
-    assert devices(name) == [f'{where}: Invalid value: "{name}": {detail}']
+    path = "status.containerStatuses[0].allocatedResourcesStatus[0].name"
+    assert devices(name) == [f'{path}: Invalid value: "{name}": {detail}']
 
 
 def test_validate_pod_status_rejects_duplicate_devices_and_unknown_health():
-    where = "status.containerStatuses[0].allocatedResourcesStatus[0].resources[1]"
+    path = "status.containerStatuses[0].allocatedResourcesStatus[0].resources[1]"
     assert devices("claim:a", {"resourceID": "1", "health": "Healthy"}, {"resourceID": "1", "health": "Well"}) == [
-        f'{where}.health: Unsupported value: "Well": supported values: "Healthy", "Unhealthy", "Unknown"',
-        f'{where}.resourceID: Duplicate value: "1"',
+        f'{path}.health: Unsupported value: "Well": supported values: "Healthy", "Unhealthy", "Unknown"',
+        f'{path}.resourceID: Duplicate value: "1"',
     ]
 
 
 def test_validate_pod_status_rejects_devices_of_ephemeral_containers():
-    where = "status.ephemeralContainerStatuses[0].allocatedResourcesStatus"
+    path = "status.ephemeralContainerStatuses[0].allocatedResourcesStatus"
     assert devices("x", kind="ephemeralContainerStatuses") == [
-        f"{where}: Forbidden: must not be specified in container status"
+        f"{path}: Forbidden: must not be specified in container status"
     ]
 
 

@@ -118,7 +118,7 @@ def condition(**parts: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("status", "why"),
+    ("status", "message"),
     [
         ({}, "needs 1 healthy pods and has 1 currently"),
         (
@@ -132,10 +132,10 @@ def condition(**parts: str) -> list[dict[str, str]]:
         ({"currentHealthy": 2}, "does not allow evicting pods currently"),
     ],
 )
-def test_check_disruption_explains_exhausted_budget(status, why):
+def test_check_disruption_explains_exhausted_budget(status, message):
     error = refused(budget(**status))
     assert (error.code, error.retry_after_seconds) == (429, None)
-    assert error.causes == [{"reason": "DisruptionBudget", "message": f"The disruption budget b {why}"}]
+    assert error.causes == [{"reason": "DisruptionBudget", "message": f"The disruption budget b {message}"}]
 
 
 def test_check_disruption_is_retriable_when_generation_is_not_observed():

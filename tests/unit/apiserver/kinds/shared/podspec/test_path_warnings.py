@@ -38,18 +38,18 @@ def test_path_warnings_about_equal_and_nested_paths(paths: tuple[str, ...], show
 
 
 @pytest.mark.parametrize(
-    ("source", "where"),
+    ("source", "volume_text"),
     [
         ({"secret": {"secretName": "s", "items": items("a", "a")}}, 'volume "v" (Secret "s")'),
         ({"downwardAPI": {"items": items("a", "a")}}, 'volume "v" (DownwardAPI)'),
     ],
 )
-def test_path_warnings_cover_all_file_volumes(source: dict, where: str):
-    assert list(path_warnings(volume(**source))) == [f'{where}: overlapping paths: "a" with "a"']
+def test_path_warnings_cover_all_file_volumes(source: dict, volume_text: str):
+    assert list(path_warnings(volume(**source))) == [f'{volume_text}: overlapping paths: "a" with "a"']
 
 
 @pytest.mark.parametrize(
-    ("source", "who"),
+    ("source", "source_text"),
     [
         ({"configMap": {"name": "m", "items": items("a")}}, 'ConfigMap "m"'),
         ({"secret": {"name": "s", "items": items("a")}}, 'Secret "s"'),
@@ -57,10 +57,10 @@ def test_path_warnings_cover_all_file_volumes(source: dict, where: str):
         ({"serviceAccountToken": {"path": "a"}}, "ServiceAccountToken"),
     ],
 )
-def test_path_warnings_compare_sources_of_projected_volume(source: dict, who: str):
+def test_path_warnings_compare_sources_of_projected_volume(source: dict, source_text: str):
     sources = [{"secret": {"name": "first", "items": items("a")}}, source]
     assert list(path_warnings(volume(projected={"sources": sources}))) == [
-        f'volume "v" (Projected): overlapping paths: "a" ({who}) with "a" (Secret "first")'
+        f'volume "v" (Projected): overlapping paths: "a" ({source_text}) with "a" (Secret "first")'
     ]
 
 

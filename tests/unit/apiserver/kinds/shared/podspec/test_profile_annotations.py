@@ -119,12 +119,15 @@ def test_validate_profile_annotations_requires_existing_container_and_valid_prof
     ],
 )
 @pytest.mark.parametrize(
-    ("annotation", "name", "what"), [(ARMOR, "appArmorProfile", "apparmor"), (SECCOMP_C, "seccompProfile", "seccomp")]
+    ("annotation", "name", "profile_type"),
+    [(ARMOR, "appArmorProfile", "apparmor"), (SECCOMP_C, "seccompProfile", "seccomp")],
 )
-def test_validate_profiles_match_requires_equal_container_profiles(annotation, name, what, text, profile, faults):
+def test_validate_profiles_match_requires_equal_container_profiles(
+    annotation, name, profile_type, text, profile, faults
+):
     obj = pod({annotation: text}, securityContext={name: profile})
     errors = error_texts(validate_profiles_match(obj["metadata"]["annotations"], obj["spec"], SPEC))
-    assert errors == [f"spec.containers[0].securityContext.{name}.{fault.format(what)}" for fault in faults]
+    assert errors == [f"spec.containers[0].securityContext.{name}.{fault.format(profile_type)}" for fault in faults]
 
 
 def test_validate_profiles_match_requires_equal_pod_profiles():

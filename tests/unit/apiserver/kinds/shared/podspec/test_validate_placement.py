@@ -102,9 +102,9 @@ def affinity_faults(kind: str, rules: PodRules = TEMPLATE_RULES, **terms: object
 
 @pytest.mark.parametrize("weight", [0, 101, -1])
 def test_validate_affinity_requires_weights_from_1_to_100(weight: int):
-    where = f"p.nodeAffinity.{PREFERRED}[0].weight"
+    path = f"p.nodeAffinity.{PREFERRED}[0].weight"
     terms = {PREFERRED: [{"weight": weight, "preference": {}}]}
-    assert affinity_faults("nodeAffinity", **terms) == [f"{where}: Invalid value: {weight}: must be in the range 1-100"]
+    assert affinity_faults("nodeAffinity", **terms) == [f"{path}: Invalid value: {weight}: must be in the range 1-100"]
 
 
 @pytest.mark.parametrize("kind", ["podAffinity", "podAntiAffinity"])

@@ -193,9 +193,9 @@ def test_pod_warnings_are_grouped_by_container():
     obj = {**template(containers=containers), "metadata": {"annotations": annotations}}
     error_texts = [warning.split(": ")[0] for warning in template_warnings(obj, Path("t"))]
     assert error_texts == [
-        where
+        path
         for position, name in enumerate("cd")
-        for where in (
+        for path in (
             f"t.metadata.annotations[{seccomp}{name}]",
             f"t.metadata.annotations[{armor}{name}]",
             f"t.spec.containers[{position}].resources.limits[memory]",
