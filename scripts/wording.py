@@ -1,20 +1,15 @@
 """Check docstrings, comments, names, locals and pages against ``tests/architecture/wording.toml``. Part of ``make lint``.
 
-    python -m scripts.wording [--all] [--shrink]
-
-Folders that are listed as not yet clean are skipped. ``--all`` prints their findings too; ``--shrink`` removes those without
-findings from the list.
+python -m scripts.wording
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import re
 import sys
 import tokenize
 import tomllib
-from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,12 +30,7 @@ class Rules(NamedTuple):
     openings: frozenset[str]
     words: re.Pattern[str]
     names: re.Pattern[str]
-    not_yet: tuple[str, ...]
-    locals: frozenset[str] = frozenset()
-    #: Paths below which locals are not checked yet.
-    locals_not_yet: tuple[str, ...] = ()
-    #: Further forbidden locals of the sources.
-    source_locals: frozenset[str] = frozenset()
+    locals: frozenset[str]
 
 
 class Finding(NamedTuple):
@@ -59,10 +49,7 @@ def load_rules(path: Path = RULES) -> Rules:
         frozenset(table["openings"]),
         re.compile(rf"\b(?:{'|'.join(table['words'])})\b", re.IGNORECASE),
         re.compile(rf"_*(?:{'|'.join(table['names']['forbidden'])})", re.IGNORECASE),
-        tuple(table["not_yet"]["folders"]),
         frozenset(table["locals"]["forbidden"]),
-        tuple(table["locals"]["not_yet"]),
-        frozenset(table["locals"]["sources"]),
     )
 
 
@@ -79,8 +66,7 @@ def check_page(path: str, text: str, rules: Rules) -> Iterator[Finding]:
 def check_source(path: str, text: str, rules: Rules) -> Iterator[Finding]:
     """Yield openings and replaced words of docstrings, replaced words of comments, replaced names, narrative locals."""
     tree = ast.parse(text)
-    if not path.startswith(rules.locals_not_yet):
-        yield from _check_locals(path, tree, rules)
+    yield from _check_locals(path, tree, rules)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _check_docstring(path, node, rules)
@@ -96,7 +82,6 @@ def check_source(path: str, text: str, rules: Rules) -> Iterator[Finding]:
 
 def _check_locals(path: str, tree: ast.Module, rules: Rules) -> Iterator[Finding]:
     """Yield parameters and assigned variables of forbidden names. Attributes declared in a class body are not locals."""
-    forbidden = rules.locals | rules.source_locals if path.startswith("src/") else rules.locals
     attributes = {
         target
         for node in ast.walk(tree)
@@ -119,7 +104,7 @@ def _check_locals(path: str, tree: ast.Module, rules: Rules) -> Iterator[Finding
             name, line = node.name, node.lineno
         else:
             continue
-        if name.strip("_") in forbidden:
+        if name.strip("_") in rules.locals:
             yield Finding(path, line, "local", name)
 
 
@@ -136,17 +121,13 @@ def _check_docstring(
         yield Finding(path, line, "word", f"{word[0]}: {docstring.splitlines()[0]}")
 
 
-def findings_by_folder(root: Path, rules: Rules, checked: Iterable[str] = CHECKED) -> dict[str, list[Finding]]:
-    """Return all findings by the folder of their file, relative to ``root``; folders without findings are left out."""
-    findings = defaultdict(list)
+def findings(root: Path, rules: Rules, checked: Iterable[str] = CHECKED) -> Iterator[Finding]:
+    """Yield the findings in all checked files below ``root``."""
     for path in _files(root, checked):
         name = path.relative_to(root).as_posix()
-        if name in QUOTING:
-            continue
-        check = check_page if path.suffix == ".md" else check_source
-        if results := list(check(name, path.read_text(), rules)):
-            findings[path.parent.relative_to(root).as_posix()] += results
-    return dict(findings)
+        if name not in QUOTING:
+            check = check_page if path.suffix == ".md" else check_source
+            yield from check(name, path.read_text(), rules)
 
 
 def _files(root: Path, checked: Iterable[str]) -> Iterator[Path]:
@@ -158,33 +139,13 @@ def _files(root: Path, checked: Iterable[str]) -> Iterator[Path]:
             yield from sorted(path for suffix in ("py", "md") for path in place.rglob(f"*.{suffix}"))
 
 
-def shrink(text: str, clean: Iterable[str]) -> str:
-    """Return the rules' text without the folders ``clean``."""
-    removed = {f'  "{folder}",' for folder in clean}
-    return "".join(line for line in text.splitlines(keepends=True) if line.rstrip("\n") not in removed)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Print the findings; return 1 if there are any, or if a folder of the list has none."""
-    parser = argparse.ArgumentParser(prog="python -m scripts.wording", description="Check the wording of the project.")
-    parser.add_argument("--all", action="store_true", help="print findings of folders that are not yet clean, too")
-    parser.add_argument("--shrink", action="store_true", help="remove clean folders from the list")
-    args = parser.parse_args(arguments)
-    rules = load_rules()
-    by_folder = findings_by_folder(ROOT, rules)
-    clean = [folder for folder in rules.not_yet if folder not in by_folder]
-    if args.shrink and clean:
-        RULES.write_text(shrink(RULES.read_text(), clean))
-        clean = []
-    failures = [finding for folder, results in by_folder.items() if folder not in rules.not_yet for finding in results]
-    for path, line, kind, text in (
-        [finding for results in by_folder.values() for finding in results] if args.all else failures
-    ):
+def main() -> int:
+    """Print the findings; return 1 if there are any."""
+    results = list(findings(ROOT, load_rules()))
+    for path, line, kind, text in results:
         print(f"{path}:{line}: {kind}: {text}")
-    for folder in clean:
-        print(f"{folder} has no findings: remove it from {RULES.relative_to(ROOT)} (--shrink)")
-    print(f"{len(failures)} findings, {len(rules.not_yet)} folders not yet clean", file=sys.stderr)
-    return 1 if failures or clean else 0
+    print(f"{len(results)} findings", file=sys.stderr)
+    return 1 if results else 0
 
 
 if __name__ == "__main__":
