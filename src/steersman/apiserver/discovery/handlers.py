@@ -11,6 +11,7 @@ from steersman.apimachinery.codec import prettify
 from steersman.apimachinery.errors import method_not_allowed, not_acceptable, path_not_found
 from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.apiserver.discovery import documents
+from steersman.apiserver.discovery.produces import require_accepted
 from steersman.apiserver.http import Response, page_not_found
 from steersman.schema.protobuf import MEDIA_TYPE as PROTOBUF
 from steersman.schema.protobuf import encode_body
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
     from steersman.apiserver.http import Request
 
 _AGGREGATED_VERSIONS = ("v2", "v2beta1")
-
+_AGGREGATED_FORM = ("apidiscovery.k8s.io", "APIGroupDiscoveryList")
 
 _JSON = "application/json"
 _YAML = "application/yaml"
 _OFFERED = (_JSON, _YAML, PROTOBUF)
 _WILDCARDS = frozenset({"*/*", "application/*"})
+#: The group without an APIService, which the aggregation layer serves itself.
+_AGGREGATOR_GROUP = "apiregistration.k8s.io"
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -47,20 +50,27 @@ class Form(msgspec.Struct, frozen=True):
         return base.encode()
 
 
-def negotiate(accept: str) -> Form:
-    """Return the acceptable form of highest quality of an Accept header. Raises 406."""
+def negotiate(accept: str, *, aggregates: bool = False) -> Form:
+    """Return the acceptable form of highest quality of an Accept header. Raises 406.
+
+    ``aggregates``: the aggregated form is offered as well; it precedes plain forms of higher quality. Upstream:
+    ``WrappedHandler.ServeHTTP`` of ``endpoints/discovery/aggregated``.
+    """
+    plain: Form | None = None
     for name, parameters in sorted(_alternatives(accept or "*/*"), key=_preference):
         if name not in _OFFERED and name not in _WILDCARDS:
             continue
         media_type = _JSON if name in _WILDCARDS else name
         is_pretty = media_type == _JSON and parameters.get("pretty") == "1"
         if not parameters.keys() & {"as", "g", "v"}:
-            return Form(media_type, is_pretty=is_pretty)
-        if parameters.get("as") == "APIGroupDiscoveryList" and parameters.get("g") == "apidiscovery.k8s.io":
+            plain = plain or Form(media_type, is_pretty=is_pretty)
+        elif aggregates and (parameters.get("g"), parameters.get("as")) == _AGGREGATED_FORM:
             version = parameters.get("v", "")
             if version in _AGGREGATED_VERSIONS:
                 return Form(media_type, version, is_pretty)
-    raise not_acceptable(_OFFERED)
+    if plain is None:
+        raise not_acceptable(_OFFERED)
+    return plain
 
 
 def _alternatives(accept: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -90,6 +100,7 @@ class DiscoveryHandlers:
 
     async def core(self, request: Request) -> Response:
         """Serve ``/api``: versions of the core group, or all its resources in the aggregated form."""
+        require_accepted(request, *_OFFERED)
         return self._serve(request, "/api", self._core, aggregates=True)
 
     async def groups(self, request: Request) -> Response:
@@ -99,12 +110,15 @@ class DiscoveryHandlers:
     async def below(self, request: Request) -> Response:
         """Serve ``/api/v1``, ``/apis/<group>`` and ``/apis/<group>/<version>``, with or without a trailing slash.
 
-        As upstream's plain handlers, groups and versions of custom resources answer every method.
+        As upstream's plain handlers, groups and versions of custom resources answer every method; the others are routes
+        of go-restful, which refuses other methods and unknown media types.
         """
         match request.path.strip("/").split("/"):
             case ["api", version]:
                 return self._group_version(request, "", version)
             case ["apis", name] if group := self._catalog.group(name):
+                if name == _AGGREGATOR_GROUP:
+                    self._require_route(request)
                 return self._serve(request, f"/apis/{name}", lambda _: documents.group_document(group))
             case ["apis", name, version]:
                 return self._group_version(request, name, version)
@@ -124,9 +138,15 @@ class DiscoveryHandlers:
             if self._catalog.is_built_in(group):  # whose versions are served below one root
                 raise path_not_found()
             return page_not_found()
-        if request.method != "GET" and self._catalog.is_built_in(group):
-            raise method_not_allowed()
+        if self._catalog.is_built_in(group):
+            self._require_route(request)
         return self._serve(request, f"/{version.api_version}", lambda _: documents.resource_list(version))
+
+    def _require_route(self, request: Request) -> None:
+        """Raise 405 or 406 as go-restful, before negotiation."""
+        if request.method != "GET":
+            raise method_not_allowed()
+        require_accepted(request, *_OFFERED)
 
     def _core(self, form: Form) -> dict[str, Any]:
         core = self._catalog.group("")
@@ -143,9 +163,7 @@ class DiscoveryHandlers:
     def _serve(
         self, request: Request, path: str, build: Callable[[Form], dict[str, Any]], *, aggregates: bool = False
     ) -> Response:
-        form = negotiate(request.header(b"accept"))
-        if form.aggregated and not aggregates:
-            form = Form(form.media_type, is_pretty=form.is_pretty)
+        form = negotiate(request.header(b"accept"), aggregates=aggregates)
         if form.media_type == _JSON and not form.is_pretty and request.wants_indentation:
             form = msgspec.structs.replace(form, is_pretty=True)
         if self._generation != self._catalog.generation:

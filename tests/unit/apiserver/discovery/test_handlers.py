@@ -29,7 +29,13 @@ def test_negotiate_defaults_to_plain_json(accept):
 
 
 def test_negotiate_returns_first_acceptable_alternative():
-    assert negotiate(f"{AGGREGATED},application/json").aggregated == "v2"
+    assert negotiate(f"{AGGREGATED},application/json", aggregates=True).aggregated == "v2"
+
+
+@pytest.mark.parametrize("accept", [f"application/json,{AGGREGATED}", f"application/json,{AGGREGATED};q=0.1"])
+def test_negotiate_prefers_aggregated_form_where_offered(accept):
+    assert negotiate(accept, aggregates=True).aggregated == "v2"
+    assert not negotiate(accept).aggregated
 
 
 @pytest.mark.parametrize(
@@ -37,8 +43,32 @@ def test_negotiate_returns_first_acceptable_alternative():
 )
 def test_negotiate_raises_406(accept):
     with pytest.raises(StatusError) as refused:
-        negotiate(accept)
+        negotiate(accept, aggregates=True)
     assert refused.value.code == 406
+
+
+@pytest.mark.parametrize("path", ["/api/v1", "/apis/apps", "/apis/apps/v1"])
+async def test_groups_and_versions_have_no_aggregated_form(handlers, path):
+    with pytest.raises(StatusError) as refused:
+        await handlers.below(request(path, accept=AGGREGATED))
+    assert refused.value.message.startswith("only the following media types are accepted: ")
+
+
+@pytest.mark.parametrize("path", ["/api", "/api/v1", "/apis/apps/v1", "/apis/apiregistration.k8s.io"])
+async def test_built_in_versions_refuse_unknown_media_types_before_negotiation(handlers, path):
+    handler = handlers.core if path == "/api" else handlers.below
+    for accept in ("text/html", "application/*"):
+        with pytest.raises(StatusError) as refused:
+            await handler(request(path, accept=accept))
+        assert refused.value.message == (
+            "406: Not Acceptable\n\nAvailable representations: "
+            "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+        )
+
+
+async def test_groups_accept_partial_wildcards(handlers):
+    assert (await handlers.groups(request("/apis", accept="application/*"))).code == 200
+    assert (await handlers.below(request("/apis/apps", accept="application/*"))).code == 200
 
 
 async def test_aggregated_form_has_etag_and_304(handlers):
@@ -90,8 +120,8 @@ def test_negotiate_prefers_highest_quality():
         ({"user_agent": "curl/8.5"}, True),
         ({"user_agent": "curl/8.5", "query": "pretty=false"}, False),
         ({"accept": "application/json;pretty=1"}, True),
-        ({"accept": AGGREGATED, "query": "pretty=true"}, True),
-        ({"accept": f"{AGGREGATED};pretty=1"}, True),
+        ({"accept": f"{AGGREGATED},application/json", "query": "pretty=true"}, True),
+        ({"accept": f"{AGGREGATED};pretty=1,application/json;pretty=1"}, True),
     ],
 )
 async def test_documents_are_indented_for_people(handlers, options, is_indented):
@@ -115,7 +145,12 @@ async def test_groups_and_custom_versions_answer_every_method(method):
     for path in ("/apis/apps", "/apis/example.com", "/apis/example.com/v1"):
         assert (await handlers.below(request(path, method=method))).code == 200
     assert (await handlers.below(request("/apis/nothing", method=method))).code == 404
-    for path, code in (("/apis/apps/v1", 405), ("/api/v1", 405), ("/apis/apps/v9", 404)):
+    for path, code in (
+        ("/apis/apps/v1", 405),
+        ("/apis/apiregistration.k8s.io", 405),
+        ("/api/v1", 405),
+        ("/apis/apps/v9", 404),
+    ):
         with pytest.raises(StatusError) as caught:
             await handlers.below(request(path, method=method))
         assert caught.value.code == code
