@@ -59,10 +59,12 @@ class _Routes:
         "group_resource",
         "is_custom",
         "is_subresource",
+        "is_watchable",
         "namespaced",
         "notes",
         "takes_path",
         "warning",
+        "watch_prefix",
     )
 
     def __init__(self, resource: Resource, subresource: str, endpoints: Mapping[str, Endpoint]) -> None:
@@ -71,10 +73,13 @@ class _Routes:
         self.is_custom: Final = not resource.definition
         self.namespaced: Final = resource.namespaced
         self.is_subresource: Final = bool(subresource)
+        self.is_watchable: Final = "watch" in resource.verbs
         #: Deprecation warning of every response.
         self.warning: Final = deprecation_warning(resource)
         #: Audit annotations of every request.
         self.notes: Final = deprecation_notes(resource)
+        #: Start of the deprecated paths that name the verb.
+        self.watch_prefix: Final = f"{_root(resource)}/watch/"
         #: The path may continue after the subresource.
         self.takes_path: Final = subresource == "proxy"
 
@@ -94,6 +99,8 @@ class _Routes:
 
     def endpoint(self, info: RequestInfo, method: str) -> Endpoint:
         """Return the endpoint of a request for built-in kinds. Raises 404, 405, 400."""
+        if info.verb == "watch" and info.path.startswith(self.watch_prefix) and not self._has_watch_path(info):
+            raise path_not_found()
         allowed = self._allowed(info)
         endpoint = self.endpoints.get(info.verb) if info.verb in allowed else None
         fits = method != "HEAD" or self.takes_path
@@ -114,6 +121,13 @@ class _Routes:
         if not info.name and info.verb == "update":
             raise bad_request("name must be provided")
         return endpoint
+
+    def _has_watch_path(self, info: RequestInfo) -> bool:
+        """Report whether upstream has a route for a path that names the verb ``watch``: of resources that support it."""
+        if self.is_subresource or not self.is_watchable:
+            return False
+        in_scope = bool(info.namespace) == self.namespaced or info.resource == "namespaces"
+        return in_scope or (self.namespaced and not info.name)
 
     def _allowed(self, info: RequestInfo) -> AbstractSet[str]:
         """Return the verbs that a path of this form may have."""
@@ -250,6 +264,11 @@ class Router:
             subresource=subresource,
             versions=ServedVersions(served, siblings) if len(siblings) > 1 else None,
         )
+
+
+def _root(resource: Resource) -> str:
+    """Return the path of the resource's group version."""
+    return f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
 
 
 async def _not_served(_: Request) -> Response:

@@ -104,7 +104,7 @@ def parse(method: str, path: str) -> RequestInfo:
         verb, *rest = rest
     namespace, rest = _namespace(rest)
     resource, name = rest[0], "".join(rest[1:2])
-    subresource = "".join(rest[2:3]) if verb not in _PATH_VERBS else ""
+    subresource = "".join(rest[2:3]) if verb != "proxy" else ""
     if not name:
         verb = {"get": "list", "delete": "deletecollection"}.get(verb, verb)
     return RequestInfo(

@@ -25,6 +25,14 @@ ONE = "/api/v1/namespaces/default"
         "/apis/apps/v9/namespaces/default/deployments",
         "/apis/apps/v1/namespaces/default/daemonsets/a/scale",
         "/api/v1/proxy/namespaces/default/pods/a",
+        "/api/v1/watch/namespaces/default/pods/a/log",
+        "/api/v1/watch/namespaces/default/pods/a/status",
+        "/api/v1/watch/namespaces/default/status",
+        "/apis/apps/v1/watch/namespaces/default/deployments/a/scale",
+        "/api/v1/watch/configmaps/a",
+        "/api/v1/watch/namespaces/default/bindings",
+        "/api/v1/watch/componentstatuses",
+        "/apis/authorization.k8s.io/v1/watch/subjectaccessreviews",
     ],
 )
 async def test_unserved_path_is_a_404_status(path):

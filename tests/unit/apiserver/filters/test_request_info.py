@@ -35,6 +35,7 @@ def fields(info):
         ("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles", ("list", "rbac.authorization.k8s.io", "v1", "", "clusterroles", "", "")),
         ("GET", "/api/v1/watch/pods", ("watch", "", "v1", "", "pods", "", "")),
         ("GET", "/api/v1/watch/namespaces/a/pods/b", ("watch", "", "v1", "a", "pods", "", "b")),
+        ("GET", "/api/v1/watch/namespaces/a/pods/b/log", ("watch", "", "v1", "a", "pods", "log", "b")),
         ("OPTIONS", f"{N}/a", ("", "", "v1", "a", "namespaces", "", "a")),
         ("GET", "/api/v1//namespaces/a", ("get", "", "v1", "", "", "a", "namespaces")),
         ("GET", "/apis/apps/v1/namespaces/a/deployments//status", ("list", "apps", "v1", "a", "deployments", "status", "")),
