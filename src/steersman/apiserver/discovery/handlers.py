@@ -120,7 +120,7 @@ class DiscoveryHandlers:
                 if name == _AGGREGATOR_GROUP:
                     self._require_route(request)
                 return self._serve(request, f"/apis/{name}", lambda _: documents.group_document(group))
-            case ["apis", name, version]:
+            case ["apis", name, version] if name:
                 return self._group_version(request, name, version)
         return page_not_found()
 

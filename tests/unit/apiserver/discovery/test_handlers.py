@@ -92,7 +92,7 @@ async def test_groups_and_versions_have_documents(handlers, path):
     assert (await handlers.below(request(path))).code == 200
 
 
-@pytest.mark.parametrize("path", ["/apis/core", "/apis/example.com/v1", "/apis/x/y/z"])
+@pytest.mark.parametrize("path", ["/apis/core", "/apis/example.com/v1", "/apis/x/y/z", "/apis//v1"])
 async def test_unknown_groups_are_404_in_plain_text(handlers, path):
     answer = await handlers.below(request(path))
     assert (answer.code, answer.body) == (404, b"404 page not found\n")
