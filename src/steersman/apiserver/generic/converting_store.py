@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.conversion import Converter
     from steersman.apiserver.generic.entry import Entry, Layout
     from steersman.apiserver.generic.strategy import Strategy
+    from steersman.apiserver.generic.write_pipeline import Allocations
     from steersman.apiserver.request import RequestContext
     from steersman.storage.store import KeyValue
 
@@ -50,12 +51,14 @@ class ConvertingStore(ObjectStore):
         """Return the object of a transaction's conflict in the version served. Raises 500."""
         return await self._converted(self.entry_of(kv))
 
-    async def insert(self, ctx: RequestContext, new: Tree) -> Entry:
+    async def insert(self, ctx: RequestContext, new: Tree, allocations: Allocations | None = None) -> Entry:
         """Store a new object. Raises ``Conflict``, 500."""
         stored = await self._converter.to_storage(new)
         return await self._read_back(await self._storage.insert(ctx, stored))
 
-    async def replace(self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry) -> Entry:
+    async def replace(
+        self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry, allocations: Allocations | None = None
+    ) -> Entry:
         """Store a changed object; remove it when it was released. Raises ``Conflict``, 500.
 
         An object that is stored in another version than the storage version is rewritten even if nothing changed.

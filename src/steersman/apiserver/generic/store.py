@@ -30,7 +30,7 @@ from steersman.apiserver.generic.key_locks import KeyLocks
 from steersman.apiserver.generic.server_writes import ServerCreate, ServerUpdate
 from steersman.apiserver.generic.storage_codec import UnreadableValueError
 from steersman.apiserver.generic.strategy import Strategy
-from steersman.apiserver.generic.write_pipeline import ATTEMPTS_MAX, run_create, run_update
+from steersman.apiserver.generic.write_pipeline import ATTEMPTS_MAX, Allocations, run_create, run_update
 from steersman.apiserver.generic.writing import (
     prepare_create,
     prepare_update,
@@ -63,7 +63,6 @@ class ObjectStore:
     """Generic store of one resource; see the module for its guarantees. ``ctx`` has namespace, time, dry run and the resource name of messages."""
 
     __slots__ = (
-        "_has_extra_ops",
         "_identities",
         "_is_metered",
         "_key_locks",
@@ -72,6 +71,7 @@ class ObjectStore:
         "_update_hooks",
         "cache",
         "group_kind",
+        "has_extra_ops",
         "kind",
         "layout",
         "namespaced",
@@ -104,7 +104,7 @@ class ObjectStore:
         self._is_metered: Final[bool] = strategy.is_metered
         self._update_hooks: Final = strategy.update_hooks()
         #: Most kinds write no other keys, so their objects need no copy for another attempt.
-        self._has_extra_ops: Final = _has_extra_ops(type(strategy))
+        self.has_extra_ops: Final = _has_extra_ops(type(strategy))
 
     def under(self, strategy: Strategy) -> ObjectStore:
         """Return a store of the same objects with the strategy of another version of a custom resource."""
@@ -222,13 +222,23 @@ class ObjectStore:
             return in_worker
         return with_allowance if self._is_metered else None
 
-    def insert(self, ctx: RequestContext, new: Tree) -> Awaitable[Entry]:
+    async def allocate(self, ctx: RequestContext, new: Tree, old: Tree | None) -> Allocations:
+        """Allocate what a prepared object takes from other keys, in ``new``. Raises the strategy's errors."""
+        pristine = await in_worker(copy_tree, new) if ctx.is_large else copy_tree(new)
+        return Allocations(await self._extra_ops(ctx, new, old), pristine)
+
+    async def _extra_ops(self, ctx: RequestContext, new: Tree, old: Tree | None) -> Sequence[Op]:
+        if old is None:
+            return await self.strategy.extra_ops_on_create(ctx, new)
+        return await self.strategy.extra_ops_on_update(ctx, new, old)
+
+    def insert(self, ctx: RequestContext, new: Tree, allocations: Allocations | None = None) -> Awaitable[Entry]:
         """Store a new object. Raises ``Conflict`` when the key is taken."""
         key = self.cache.key(ctx.namespace, new["metadata"]["name"])
         if ctx.dry_run:
             return self._try_insert(ctx, key, new)
-        if self._has_extra_ops:
-            return self._put_with(ctx, key, new, 0, lambda tree: self.strategy.extra_ops_on_create(ctx, tree))
+        if allocations is not None:
+            return self._put_with(ctx, key, new, None, 0, allocations)
         return self._put(ctx, key, new, expected=0)
 
     async def _try_insert(self, ctx: RequestContext, key: str, tree: Tree) -> Entry:
@@ -236,11 +246,11 @@ class ObjectStore:
         kv = await self._store.get(key)
         if kv is not None:
             raise Conflict(key, kv)
-        if self._has_extra_ops:
-            await self.strategy.extra_ops_on_create(ctx, tree)
         return await in_worker(self.layout.unstored, key, tree) if ctx.is_large else self.layout.unstored(key, tree)
 
-    async def replace(self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry) -> Entry:
+    async def replace(
+        self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry, allocations: Allocations | None = None
+    ) -> Entry:
         """Store a changed object; remove it if its last finalizer is gone. Raises ``Conflict``.
 
         A change that changes nothing is not stored (the answer is ``entry``), unless the stored value is stale.
@@ -254,14 +264,10 @@ class ObjectStore:
         if is_same and not isinstance(entry, StaleEntry):
             return entry
         if ctx.dry_run:
-            if self._has_extra_ops:
-                await self.strategy.extra_ops_on_update(ctx, new, old)
             return await self._unstored(ctx, key, new, entry.revision)
-        if not self._has_extra_ops:
+        if allocations is None:
             return await self._put(ctx, key, new, expected=entry.revision)
-        return await self._put_with(
-            ctx, key, new, entry.revision, lambda tree: self.strategy.extra_ops_on_update(ctx, tree, old)
-        )
+        return await self._put_with(ctx, key, new, old, entry.revision, allocations)
 
     def _is_released(self, new: Tree, old: Tree) -> bool:
         """True if the update removed the last finalizer of a terminating object without a grace period."""
@@ -314,7 +320,7 @@ class ObjectStore:
         """Remove an object and its allocations; return the revision. Raises ``Conflict``."""
         for _ in range(ATTEMPTS_MAX):
             ops: list[Op] = []
-            if self._has_extra_ops:
+            if self.has_extra_ops:
                 ops += await self.strategy.extra_ops_on_delete(ctx, tree)
             ops.append(Delete(key, expected=expected))  # last: its revision is the transaction's
             try:
@@ -364,24 +370,19 @@ class ObjectStore:
             return self.layout.entry(key, value, revision)
         return entry
 
-    async def _put_with(
-        self,
-        ctx: RequestContext,
-        key: str,
-        tree: Tree,
-        expected: int,
-        make_extra_ops: Callable[[Tree], Awaitable[Sequence[Op]]],
+    async def _put_with(  # noqa: PLR0917 — in the order of the write's parts
+        self, ctx: RequestContext, key: str, tree: Tree, old: Tree | None, expected: int, allocations: Allocations
     ) -> Entry:
-        """Store an object with operations on other keys, which are rebuilt when one of their checks fails."""
-        pristine = await in_worker(copy_tree, tree) if ctx.is_large else copy_tree(tree)
+        """Store an object with its allocations, which are made again when another writer has taken one of them."""
+        ops, pristine = allocations
         for _ in range(ATTEMPTS_MAX):
-            ops = await make_extra_ops(tree)
             try:
                 return await self._put(ctx, key, tree, expected=expected, extra_ops=ops)
             except Conflict as lost:
                 if lost.key == key:
                     raise
             tree = await in_worker(copy_tree, pristine) if ctx.is_large else copy_tree(pristine)
+            ops = await self._extra_ops(ctx, tree, old)
         raise plain_error(f"the allocations of {key} were taken by others again and again")
 
     async def _commit(self, ops: Sequence[Op]) -> int:

@@ -3,9 +3,9 @@
 The generic store calls the methods in upstream's order (``rest.BeforeCreate``/``BeforeUpdate``):
 
 create: ``default`` (in the client's version) → [managedFields, mutating admission] → ``prepare_for_create`` →
-``validate`` → ``canonicalize`` → [validating admission] → ``extra_ops_on_create`` → one transaction
+``validate`` → ``canonicalize`` → ``extra_ops_on_create`` → [validating admission] → one transaction
 update: ``default`` → [managedFields, mutating admission] → ``UpdateHooks.prepare`` → ``UpdateHooks.validate`` →
-``canonicalize`` → [validating admission] → ``extra_ops_on_update`` → one transaction
+``canonicalize`` → ``extra_ops_on_update`` → [validating admission] → one transaction
 
 ``Strategy.update_hooks`` names the hooks of the main resource, of ``/status``, and of the other subresources through which
 a kind's object is written as a whole (``finalize``, ``approval``, ``resize``, …).

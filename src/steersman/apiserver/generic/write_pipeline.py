@@ -13,6 +13,7 @@ step                what it does
 ``identify``        a new object gets uid, creation time and generated name; a change gets the stored resourceVersion
 ``prepare``         system fields, ``Strategy.prepare_for_create`` or ``prepare_for_update``
 ``validate``        rules of metadata and of the kind; warnings; the stored form
+``allocate``        values from other keys, such as cluster IPs of Services; other kinds have none
 ``admit``           validating admission
 ``commit``          one transaction
 ==================  =================================================================================================
@@ -30,7 +31,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,pat
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery.errors import StatusError, conflict, generate_name_conflict, not_found, plain_error
 from steersman.apiserver.generic.conversion import PendingConversionError
@@ -39,12 +40,13 @@ from steersman.apiserver.workers import LARGE_BYTES, in_worker
 from steersman.storage.store import Conflict
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Sequence
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.request import RequestContext
+    from steersman.storage.store import Op
 
 
 #: Attempts of one update before it fails with a conflict. Contending writers take turns, so few need more than two.
@@ -53,10 +55,20 @@ ATTEMPTS_MAX: Final = 100
 _CONVERSIONS_MAX: Final = 100
 
 
+class Allocations(NamedTuple):
+    """Values that an object takes from other keys, such as cluster IPs."""
+
+    #: Operations that join the object's transaction.
+    ops: Sequence[Op]
+    #: The object before it got the values.
+    pristine: Tree
+
+
 class Write:
     """One request that stores an object. Subclasses override the steps that differ."""
 
     __slots__ = (
+        "allocations",
         "created",
         "ctx",
         "entry",
@@ -97,6 +109,8 @@ class Write:
         self.old: Tree | None = None
         #: The entry of ``old``.
         self.entry: Entry | None = None
+        #: Allocations of ``new``; None for kinds without.
+        self.allocations: Allocations | None = None
         #: ``decode`` to ``default`` have run already.
         self.is_decoded = False
         #: ``prepare`` has succeeded.
@@ -182,8 +196,8 @@ class Write:
             if not self.name and not self.ctx.dry_run:
                 _refuse_version(self.new["metadata"])
             self.created = True
-            return self.objects.insert(self.ctx, self.new)
-        return self.objects.replace(self.ctx, self.new, self.old, self.entry)
+            return self.objects.insert(self.ctx, self.new, self.allocations)
+        return self.objects.replace(self.ctx, self.new, self.old, self.entry, self.allocations)
 
 
 # -- groups of synchronous steps -----------------------------------------------------------------------------------------
@@ -280,6 +294,8 @@ async def attempt(write: Write) -> Entry:
     except StatusError:
         await write.check_allocations()
         raise
+    if write.objects.has_extra_ops:
+        write.allocations = await write.objects.allocate(write.ctx, write.new, write.old)
     waiting = write.admit()
     if waiting is not None:
         await waiting
