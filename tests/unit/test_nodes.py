@@ -272,7 +272,7 @@ def test_optional_references_are_not_required() -> None:
     assert list(references(new_pod)) == [
         Reference("Secret", "s", volume="a"),
         Reference("ConfigMap", "n", volume="c"),
-        Reference("Secret", "t", container="c"),
+        Reference("Secret", "t", "k", container="c"),
     ]
 
 

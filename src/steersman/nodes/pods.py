@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from lightkube.models.core_v1 import ConfigMap, Secret
 
 from steersman.asynckit.ratelimit import TokenBucket
-from steersman.client.changes import Added
+from steersman.client.changes import Deleted
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
 from steersman.client.partial_metadata import metadata_only
 from steersman.nodes import pod_conditions, pod_preemption, pod_status, pod_termination
 from steersman.nodes.bound_pods import PODS, BoundPodController
 from steersman.nodes.node_object import internal_ip, kubelet_port
+from steersman.nodes.object_keys import UNKNOWN, ObjectKeyReader
 from steersman.nodes.pod_addresses import PodAddresses
 from steersman.nodes.pod_admission import PodAdmission
-from steersman.nodes.references import missing_pull_secrets, missing_references
+from steersman.nodes.references import missing_pull_secrets, missing_references, references
 from steersman.nodes.simulation.containers import CONFIG_ERROR
 from steersman.nodes.stage_runner import StageRunner
 from steersman.nodes.stages import StageContext
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.client.changes import Change
     from steersman.nodes.chaos.rules import Chaos
-    from steersman.nodes.references import Reference
+    from steersman.nodes.object_keys import Keys
+    from steersman.nodes.references import MissingReference
     from steersman.nodes.stages import Outcome, Stage
     from steersman.runtime.context import ControllerContext
 
@@ -75,7 +77,7 @@ class PodController(BoundPodController):
         self._chaos = chaos if chaos is not None and chaos.concerns_pods else None
         self._recorder = context.events.recorder("kubelet")
         self._started = self.clock.now()
-        #: Keys of pods that wait for a missing object, by the object's kind and key.
+        #: Keys of pods that wait for a missing object or a key of it, by the object's kind and key.
         self._waiting: dict[tuple[str, str], dict[str, None]] = {}
         events = TokenBucket(_EVENTS_PER_SECOND, _EVENTS_BURST, clock=self.clock)
         self._runner = StageRunner(
@@ -86,10 +88,11 @@ class PodController(BoundPodController):
             self._recorder,
             allows_event=events.try_take if pod_events else lambda: False,
         )
+        self._object_keys = ObjectKeyReader(self.client)
         self._config_maps = self.informer(metadata_only(ConfigMap))
         self._secrets = self.informer(metadata_only(Secret))
         for kind, informer in (("ConfigMap", self._config_maps), ("Secret", self._secrets)):
-            informer.add_callback(partial(self._reference_added, kind))
+            informer.add_callback(partial(self._reference_changed, kind))
 
     def concerns(self, pod: Tree, node: Tree) -> bool:
         return self._is_others is None or not self._is_others(pod, node)
@@ -98,10 +101,12 @@ class PodController(BoundPodController):
         self._runner.forget(uid_of(pod))
         super().pod_deleted(pod)
 
-    def _reference_added(self, kind: str, change: Change[Any]) -> None:
-        if isinstance(change, Added):
-            for key in self._waiting.pop((kind, key_of(change.new)), ()):
-                self.queue.add(key)
+    def _reference_changed(self, kind: str, change: Change[Any]) -> None:
+        if isinstance(change, Deleted):
+            self._object_keys.forget(kind, key_of(change.latest))
+            return
+        for key in self._waiting.pop((kind, key_of(change.latest)), ()):
+            self.queue.add(key)
 
     async def reconcile(self, key: str) -> Result | None:
         """Apply the transition of the pod's stage when it is due."""
@@ -129,17 +134,19 @@ class PodController(BoundPodController):
         remaining = self._runner.remaining_seconds(pending)
         if remaining > 0:
             return Result(requeue_after_seconds=remaining)
-        missing = [] if pod_status.is_terminating(pod) else missing_references(pod, self._exists)
-        self._await_references(key, pod, missing)
+        missing = []
+        if not pod_status.is_terminating(pod):
+            missing = missing_references(pod, await self._keys_of_references(key, pod))
+        self._await_objects(key, namespace, [(reference.kind, reference.name) for reference, _ in missing])
         if missing and not pod_status.is_running(pod):
-            if missing[0].volume and not pod_status.status_of(pod).get("podIP"):
+            if missing[0].reference.volume and not pod_status.status_of(pod).get("podIP"):
                 return await self._wait_for_volumes(key, pod, node, missing)
             if not pending.stage.applies_config_errors:
                 return await self._wait_for_configuration(key, pod, node, missing[0])
         if not pod_status.is_terminating(pod) and not pod_status.status_of(pod).get("podIP"):
             self._report_pull_secrets(pod, node)
         # The kubelet reports the first error of each container.
-        errors = {reference.container: reference.error for reference in reversed(missing) if reference.container}
+        errors = {reference.container: error for reference, error in reversed(missing) if reference.container}
         stage_context = self._stage_context(pod, node)._replace(config_errors=errors)
         outcome = pending.stage.transition(pod, stage_context)
         await self._runner.run(key, pod, outcome, host=name_of(node))
@@ -177,9 +184,37 @@ class PodController(BoundPodController):
             self.clock.now(), internal_ip(node), ip, name_of(node), kubelet_port(node), self._started, self.dice
         )
 
-    def _exists(self, kind: str, namespace: str, name: str) -> bool:
+    async def _keys_of_references(self, key: str, pod: Tree) -> dict[tuple[str, str], Keys]:
+        """Return the keys of existing objects that the pod refers to, by kind and name; read only if a key is required.
+
+        An object that changes during the reads requeues the pod.
+        """
+        namespace = namespace_of(pod)
+        keys: dict[tuple[str, str], Keys] = {
+            (reference.kind, reference.name): UNKNOWN
+            for reference in references(pod)
+            if self._exists(reference.kind, namespace, reference.name)
+        }
+        keyed = list(dict.fromkeys((reference.kind, reference.name) for reference in references(pod) if reference.key))
+        self._await_objects(key, namespace, keyed)
+        try:
+            for kind, name in keyed:
+                metadata = self._object(kind, namespace, name)
+                read = None if metadata is None else await self._object_keys.keys(kind, metadata)
+                if read is None:
+                    keys.pop((kind, name), None)
+                else:
+                    keys[kind, name] = read
+        finally:
+            self._forget_waiting(key, namespace, keyed)
+        return keys
+
+    def _object(self, kind: str, namespace: str, name: str) -> Any | None:
         informer = self._secrets if kind == "Secret" else self._config_maps
-        return informer.lister.get(name, namespace=namespace) is not None
+        return informer.lister.get(name, namespace=namespace)
+
+    def _exists(self, kind: str, namespace: str, name: str) -> bool:
+        return self._object(kind, namespace, name) is not None
 
     def _report_pull_secrets(self, pod: Tree, node: Tree) -> None:
         """Record an event if Secrets for image pulls are missing; images are pulled without them."""
@@ -189,20 +224,26 @@ class PodController(BoundPodController):
             recorder = self._recorder.on_host(name_of(node))
             recorder.event(pod, "Warning", "FailedToRetrieveImagePullSecret", message)
 
-    def _await_references(self, key: str, pod: Tree, missing: Iterable[Reference]) -> None:
-        """Requeue the pod when one of the objects is created."""
-        for reference in missing:
-            self._waiting.setdefault((reference.kind, f"{namespace_of(pod)}/{reference.name}"), {})[key] = None
+    def _await_objects(self, key: str, namespace: str, objects: Iterable[tuple[str, str]]) -> None:
+        """Requeue the pod when one of the objects is created or changes."""
+        for kind, name in objects:
+            self._waiting.setdefault((kind, f"{namespace}/{name}"), {})[key] = None
 
-    async def _wait_for_volumes(self, key: str, pod: Tree, node: Tree, missing: Iterable[Reference]) -> Result:
+    def _forget_waiting(self, key: str, namespace: str, objects: Iterable[tuple[str, str]]) -> None:
+        for kind, name in objects:
+            place = kind, f"{namespace}/{name}"
+            waiting = self._waiting.get(place, {})
+            waiting.pop(key, None)
+            if not waiting:
+                self._waiting.pop(place, None)
+
+    async def _wait_for_volumes(self, key: str, pod: Tree, node: Tree, missing: Iterable[MissingReference]) -> Result:
         """Report the pod's containers as not created, and the volumes that cannot be mounted as events."""
         reason = "PodInitializing" if pod_status.spec_of(pod).get("initContainers") else "ContainerCreating"
-        messages = [
-            _FAILED_MOUNT.format(reference.volume, reference.error) for reference in missing if reference.volume
-        ]
+        messages = [_FAILED_MOUNT.format(reference.volume, error) for reference, error in missing if reference.volume]
         return await self._wait(key, pod, node, {"reason": reason}, [("FailedMount", message) for message in messages])
 
-    async def _wait_for_configuration(self, key: str, pod: Tree, node: Tree, missing: Reference) -> Result:
+    async def _wait_for_configuration(self, key: str, pod: Tree, node: Tree, missing: MissingReference) -> Result:
         """Report that no container can be created, for stages that do not evaluate single containers."""
         state = {"reason": CONFIG_ERROR, "message": missing.error}
         return await self._wait(key, pod, node, state, [("Failed", f"Error: {missing.error}")])

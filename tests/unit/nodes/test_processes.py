@@ -180,7 +180,10 @@ def test_volume_files_of_each_source():
     ("volume", "message"),
     [
         ({"configMap": {"name": "none"}}, 'configmap "none" not found'),
-        ({"secret": {"secretName": "s", "items": [{"key": "no", "path": "p"}]}}, "non-existent config key: no"),
+        (
+            {"secret": {"secretName": "s", "items": [{"key": "no", "path": "p"}]}},
+            "references non-existent secret key: no",
+        ),
         ({"name": "v", "nfs": {"path": "/"}}, "volume v is of a kind that process pods cannot have"),
     ],
 )

@@ -1,10 +1,11 @@
-"""Pods whose Secrets and ConfigMaps are missing, as a kubelet reports them."""
+"""Pods whose Secrets and ConfigMaps, or keys of them, are missing, as a kubelet reports them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.unit.nodes.world import PODS, Cluster, cluster
 
 from steersman.apimachinery.trees import Tree
@@ -45,9 +46,14 @@ async def warnings(world: Cluster) -> list[tuple[str, str, str]]:
     return sorted((event["reason"], event["involvedObject"].get("fieldPath", ""), event["message"]) for event in events)
 
 
-async def create(world: Cluster, kind: str, name: str) -> None:
+async def create(world: Cluster, kind: str, name: str, *, key: str = "k") -> None:
     metadata = {"name": name, "namespace": "default"}
-    await world.client.create({"apiVersion": "v1", "kind": kind, "metadata": metadata})
+    await world.client.create({"apiVersion": "v1", "kind": kind, "metadata": metadata, "data": {key: "dg=="}})
+    await world.settle()
+
+
+async def add_key(world: Cluster, kind: str, name: str, field: str = "data") -> None:
+    await world.client.patch(tree("v1", kind), name, {field: {"k": "dg=="}}, namespace="default")
     await world.settle()
 
 
@@ -172,3 +178,63 @@ async def test_missing_pull_secrets_are_reported_and_do_not_delay_the_pod() -> N
         assert await world.phase("p") == "Running"
         text = "Unable to retrieve some image pull secrets (t, u); attempting to pull the image may not succeed."
         assert await warnings(world) == [("FailedToRetrieveImagePullSecret", "", text)]
+
+
+@pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
+async def test_container_waits_for_the_key_of_a_variable(kind: str) -> None:
+    async with cluster() as world:
+        await create(world, kind, "o", key="other")
+        value = {"configMapKeyRef" if kind == "ConfigMap" else "secretKeyRef": {"name": "o", "key": "k"}}
+        await world.pod("p", containers=[container("c", env=[{"name": "E", "valueFrom": value}])])
+        await world.settle()
+        message = f"couldn't find key k in {kind} default/o"
+        assert states(await status_of(world)) == {"c": {"reason": "CreateContainerConfigError", "message": message}}
+        assert await warnings(world) == [("Failed", "spec.containers{c}", f"Error: {message}")]
+        await add_key(world, kind, "o")
+        assert states(await status_of(world)) == {"c": "running"}
+
+
+async def test_pod_waits_for_the_keys_of_its_volumes() -> None:
+    async with cluster() as world:
+        await create(world, "ConfigMap", "m", key="other")
+        await create(world, "Secret", "s", key="other")
+        items = [{"key": "k", "path": "p"}]
+        volumes = [
+            {"name": "m", "configMap": {"name": "m", "items": items}},
+            {"name": "all", "projected": {"sources": [{"secret": {"name": "s", "items": items}}]}},
+        ]
+        await world.pod("p", containers=[container("c")], volumes=volumes)
+        await world.settle()
+        assert states(await status_of(world)) == {"c": {"reason": "ContainerCreating"}}
+        assert await warnings(world) == [
+            ("FailedMount", "", 'MountVolume.SetUp failed for volume "all" : references non-existent secret key: k'),
+            (
+                "FailedMount",
+                "",
+                'MountVolume.SetUp failed for volume "m" : configmap references non-existent config key: k',
+            ),
+        ]
+        await add_key(world, "ConfigMap", "m", "binaryData")
+        await add_key(world, "Secret", "s")
+        assert states(await status_of(world)) == {"c": "running"}
+
+
+async def test_volume_with_several_items_of_a_missing_object_has_one_error() -> None:
+    async with cluster() as world:
+        items = [{"key": key, "path": key} for key in ("a", "b")]
+        await world.pod("p", volumes=[{"name": "m", "configMap": {"name": "m", "items": items}}])
+        await world.settle()
+        assert await warnings(world) == [
+            ("FailedMount", "", 'MountVolume.SetUp failed for volume "m" : configmap "m" not found')
+        ]
+
+
+async def test_optional_keys_are_not_awaited() -> None:
+    async with cluster() as world:
+        await create(world, "ConfigMap", "m", key="other")
+        source = {"name": "m", "key": "k", "optional": True}
+        volume = {"name": "m", "configMap": {"name": "m", "items": [{"key": "k", "path": "p"}], "optional": True}}
+        variable = {"name": "E", "valueFrom": {"configMapKeyRef": source}}
+        await world.pod("p", containers=[container("c", env=[variable])], volumes=[volume])
+        await world.settle()
+        assert await world.phase("p") == "Running"

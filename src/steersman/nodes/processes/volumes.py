@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.nodes.processes.fields import ContainerConfigError, field_text, resource_text
 from steersman.nodes.processes.files import VolumeFile
+from steersman.nodes.references import missing_file_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -115,12 +116,12 @@ def _source(kind: str, source: Tree, sources: Sources, *, mode: int) -> Iterator
     name = source.get("name", "")
     data = (sources.config_map if kind == "configMap" else sources.secret)(name)
     if data is not None:
-        yield from _items(data, source, name, mode)
+        yield from _items(data, source, "Secret" if kind == "secret" else "ConfigMap", mode)
     elif not source.get("optional"):
         raise ContainerConfigError(f'{kind.lower()} "{name}" not found')
 
 
-def _items(data: Mapping[str, bytes], source: Tree, name: str, mode: int) -> Iterator[tuple[str, VolumeFile]]:
+def _items(data: Mapping[str, bytes], source: Tree, kind: str, mode: int) -> Iterator[tuple[str, VolumeFile]]:
     if not source.get("items"):
         yield from ((key, VolumeFile(value, mode)) for key, value in data.items())
         return
@@ -128,7 +129,7 @@ def _items(data: Mapping[str, bytes], source: Tree, name: str, mode: int) -> Ite
         if item["key"] in data:
             yield item["path"], VolumeFile(data[item["key"]], _mode(item, mode, "mode"))
         elif not source.get("optional"):
-            raise ContainerConfigError(f"references non-existent config key: {item['key']} of {name}")
+            raise ContainerConfigError(missing_file_error(kind, item["key"]))
 
 
 def _fields(source: Tree, sources: Sources, mode: int) -> Iterator[tuple[str, VolumeFile]]:
