@@ -106,6 +106,13 @@ def test_new_pod_has_identity_and_storage():
     assert (name_of(expected), expected.metadata.labels) == ("data-web-1", {"l": "m", "app": "x"})
 
 
+def test_claim_has_all_metadata_of_its_template():
+    kept = {"annotations": {"a": "b"}, "finalizers": ["example.com/keep"]}
+    of = sts(volumeClaimTemplates=[{"metadata": {"name": "data", **kept}}])
+    metadata = msgspec.to_builtins(identity.claims_of(of, pod(0))["data"].metadata)
+    assert metadata == {"name": "data-web-0", "namespace": "ns", "labels": {"app": "x"}, **kept}
+
+
 @pytest.mark.parametrize(
     ("policy", "ordinal", "before", "after"),
     [

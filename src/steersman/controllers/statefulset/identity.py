@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from lightkube.models.core_v1 import PersistentVolumeClaim, PersistentVolumeClaimVolumeSource, Pod, Volume
 from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
 
-from steersman.client.objects import annotations_of, labels_of, name_of, namespace_of, uid_of
+from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
 from steersman.runtime.owners import Owner, controller_reference, owners_of
 from steersman.runtime.structs import replaced, with_metadata
 from steersman.workloads.pods import pod_from_template
@@ -97,15 +97,15 @@ def has_identity(pod: Pod) -> bool:
 
 
 def claims_of(sts: StatefulSet, pod: Pod) -> dict[str, PersistentVolumeClaim]:
-    """Return the Pod's claims by volume name."""
+    """Return the Pod's claims by volume name, with all metadata of their templates."""
     selected = spec_of(sts).selector.matchLabels or {}
     claims: dict[str, PersistentVolumeClaim] = {}
     for template in spec_of(sts).volumeClaimTemplates or ():
-        metadata = ObjectMeta(
+        metadata = replaced(
+            template.metadata or ObjectMeta(),
             name=f"{name_of(template)}-{name_of(sts)}-{ordinal_of(pod)}",
             namespace=namespace_of(sts),
             labels=(labels_of(template) | selected) or None,
-            annotations=annotations_of(template) or None,
         )
         claims[name_of(template)] = replaced(
             template, apiVersion="v1", kind="PersistentVolumeClaim", metadata=metadata, status=None
