@@ -64,14 +64,21 @@ class RevisionControl:
         self.informer: Final[Informer[ControllerRevision]] = controller.informer(ControllerRevision)
         index_dependents(self.informer)
 
-    async def claim(self, owner: Any, selector: LabelSelector) -> list[ControllerRevision]:
-        """Return the owner's revisions, after adopting and releasing. Raises CannotAdopt, ApiError."""
+    async def claim(self, owner: Any, selector: LabelSelector, *, releases: bool = True) -> list[ControllerRevision]:
+        """Return the owner's revisions that match ``selector``, after adopting. Raises CannotAdopt, ApiError.
+
+        ``releases``: whether others are released. Upstream: ``realHistory.ListControllerRevisions``, which StatefulSets
+        use, ignores them.
+        """
         references = ReferenceManager(
             self._client, owner, controller_resource=self._owner, dependents=ControllerRevision
         )  # fmt: skip
-        return await references.claim(
-            candidates(self.informer.lister, owner), lambda revision: selector.matches(labels_of(revision))
-        )
+
+        def matches(revision: ControllerRevision) -> bool:
+            return selector.matches(labels_of(revision))
+
+        revisions = candidates(self.informer.lister, owner)
+        return await references.claim(revisions if releases else filter(matches, revisions), matches)
 
     async def with_hash_labels(self, key: str, revisions: Sequence[ControllerRevision]) -> list[ControllerRevision]:
         """Return the revisions, with their names as hash labels where these were removed.

@@ -124,7 +124,7 @@ class StatefulSetController(ManagedController):
             self.expectations.delete(key)
             return None
         selector = _selector(sts)
-        revisions = await self.revisions.claim(sts, selector)
+        revisions = await self.revisions.claim(sts, selector, releases=False)
         pods = await self._claim(sts, selector)
         if not self._deletions_seen(key, pods):
             return Result(requeue_after_seconds=RECHECK_SECONDS)

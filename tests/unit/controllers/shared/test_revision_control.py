@@ -72,6 +72,18 @@ async def test_settle_requeues_after_a_creation(cluster):
     assert owner.looked == ["k"]
 
 
+@pytest.mark.parametrize("releases", [False, True])
+async def test_claim_releases_a_relabeled_revision_when_asked(cluster, control, releases):
+    ds = await daemon(cluster)
+    name = name_of((await control.settle("k", ds, [], collisions=0)).revision)
+    patch = {"metadata": {"labels": {"app": None}}}
+    relabeled = await cluster.client.patch(ControllerRevision, name, patch, namespace="default")
+    await control.informer.wait_seen(relabeled, timeout_seconds=5)
+    assert await control.claim(ds, EVERYTHING, releases=releases) == []
+    live = await cluster.client.get(ControllerRevision, name, namespace="default")
+    assert (controller_of(live) is None) == releases
+
+
 async def test_with_hash_labels_restores_a_removed_label_by_the_name(cluster, control):
     ds = await daemon(cluster)
     first = (await control.settle("k", ds, [], collisions=0)).revision
