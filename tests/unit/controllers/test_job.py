@@ -490,6 +490,15 @@ async def have(cluster, count):
     return len(await pods_of(cluster)) == count
 
 
+async def test_failed_creation_is_retried_after_a_second(cluster, clock, conflicts):
+    conflicts.add("POST", "/pods")
+    await run(cluster)
+    await cluster.until(lambda: cluster.events("FailedCreate"))
+    await clock.advance(0.9)
+    assert await pods_of(cluster) == []
+    await cluster.until(lambda: pods_of(cluster), within_seconds=1)
+
+
 async def test_failed_job_deletes_active_pods(cluster):
     await run(cluster, completions=2, parallelism=2, backoffLimit=0)
     await cluster.until(lambda: have(cluster, 2))

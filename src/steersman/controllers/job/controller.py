@@ -52,6 +52,8 @@ class JobController(ManagedController):
 
     name = "job-controller"
     queue_name = "job"
+    #: As upstream's ``DefaultJobApiBackOff``.
+    backoff_seconds_first = 1.0
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_job_syncs)

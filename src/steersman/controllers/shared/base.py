@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from steersman.runtime.result import Result
 
 
+#: First backoff, which doubles.
+BACKOFF_SECONDS_FIRST: Final = 0.005
 #: Maximum backoff; after an outage every key is retried within it. Upstream: 1000 s for most keys, 60 s for namespaces.
 BACKOFF_SECONDS_MAX: Final = 60.0
 #: Delay before a created object is verified.
@@ -54,11 +56,15 @@ class ManagedController(Controller):
 
     #: Source of events; empty for the controller's name.
     component: ClassVar[str] = ""
+    #: First backoff of a key.
+    backoff_seconds_first: ClassVar[float] = BACKOFF_SECONDS_FIRST
 
     def __init__(self, context: ControllerContext, *, workers: int = 1) -> None:
         self.manager: Final = context
         limiter: RateLimiter[str] = MaxOfRateLimiter(
-            ItemExponentialFailureRateLimiter(max_delay_seconds=BACKOFF_SECONDS_MAX),
+            ItemExponentialFailureRateLimiter(
+                base_delay_seconds=self.backoff_seconds_first, max_delay_seconds=BACKOFF_SECONDS_MAX
+            ),
             BucketRateLimiter(clock=context.clock),
         )
         super().__init__(context, workers=workers, rate_limiter=limiter)

@@ -76,6 +76,27 @@ async def test_resync_period_of_zero_means_never(cluster, clock):
     assert controller.reconciled == []
 
 
+class Failing(ManagedController):
+    name = "failing"
+    backoff_seconds_first = 4.0
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.times = []
+
+    async def reconcile(self, key):
+        self.times.append(self.clock.monotonic())
+        raise ValueError(key)
+
+
+async def test_first_backoff_doubles(cluster, clock):
+    controller = await cluster.start(Failing)
+    controller.queue.add("x")
+    await cluster.until(lambda: len(controller.times) == 3, within_seconds=13)
+    first, second, third = controller.times
+    assert (second - first, third - second) == (pytest.approx(4, abs=0.5), pytest.approx(8, abs=0.5))
+
+
 class ResyncsMaps(Resynced):
     name = "resyncs-maps"
 
