@@ -149,12 +149,12 @@ def _applied_fields(config: Tree, struct: Struct, reset: Filter | None) -> Node:
         raise errors.bad_request("metadata.managedFields must be nil")
     faults = faults_of(config, struct)
     if faults:
-        raise errors.plain_error(f"failed to create typed patch object ({_title(config)}): {faults_text(faults)}")
+        raise errors.plain_error(f"failed to create typed patch object ({object_title(config)}): {faults_text(faults)}")
     fields = root_shape(struct).below(config)
     return fields if reset is None else reset(fields)
 
 
-def _title(config: Tree) -> str:
+def object_title(config: Tree) -> str:
     """Format ``namespace/name; group/version, Kind=Kind`` without missing parts."""
     metadata = config.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}

@@ -52,11 +52,11 @@ class ObjectDecoder:
         "_decode",
         "_equivalent_versions",
         "_group",
-        "_is_custom",
         "_is_type_reset",
         "_own_meta",
         "_version",
         "empty_lists",
+        "is_custom",
         "kind",
     )
 
@@ -84,7 +84,7 @@ class ObjectDecoder:
         #: Other versions (``autoscaling/v1``) of the same objects; a body in one of them has an error of its own.
         self._equivalent_versions: Final = frozenset(equivalent_versions)
         self._also: Final = frozenset(also)
-        self._is_custom: Final = is_custom
+        self.is_custom: Final = is_custom
         self._is_type_reset: Final = is_type_reset
         #: Lists that are kept even if empty, because their writer owns them (see ``drop_empty_lists``).
         self.empty_lists: Final = tuple(empty_lists)
@@ -109,7 +109,7 @@ class ObjectDecoder:
                 for complaint in complaints:
                     warn(complaint)
         # the strategy of a custom resource rejects another kind, after the preconditions of an update
-        decoded["kind"] = meta.kind if self._is_custom else self.kind
+        decoded["kind"] = meta.kind if self.is_custom else self.kind
         decoded["apiVersion"] = self._api_version
         return decoded
 
@@ -118,7 +118,7 @@ class ObjectDecoder:
 
         Unknown fields of custom objects come from pruning, those of YAML from the JSON that it was converted to.
         """
-        if duplicates and unknown and media_type == JSON and not self._is_custom:
+        if duplicates and unknown and media_type == JSON and not self.is_custom:
             return strict_field_messages(raw, unknown)
         return [*duplicates, *(f"unknown field {quote(path)}" for path in unknown)]
 
@@ -129,7 +129,7 @@ class ObjectDecoder:
         or no version.
         """
         meta = type_meta(tree)
-        if self._is_custom:
+        if self.is_custom:
             self._check_custom_type(tree, meta)
         elif self._mismatch(meta):
             raise DecodeError(self._mismatch(meta))
@@ -137,7 +137,7 @@ class ObjectDecoder:
             decoded, unknown = tree, list[str]()
         else:
             decoded, unknown = self._decode(tree)
-        decoded["kind"] = meta.kind if self._is_custom else self.kind
+        decoded["kind"] = meta.kind if self.is_custom else self.kind
         decoded["apiVersion"] = self._api_version
         self._keep_empty(decoded, tree)
         return decoded, self._unknown_fields(meta, unknown)
@@ -161,7 +161,7 @@ class ObjectDecoder:
 
     def _convert(self, tree: Any, raw: bytes, media_type: str, meta: TypeMeta) -> tuple[Tree, list[str]]:
         if meta.kind != self.kind or meta.api_version != self._api_version:
-            if self._is_custom:
+            if self.is_custom:
                 self._check_custom(raw, meta)
             else:
                 self._check_kind(meta)
@@ -181,7 +181,7 @@ class ObjectDecoder:
 
     def _unknown_fields(self, meta: TypeMeta, unknown: list[str]) -> list[str]:
         """Return the unknown fields to report: those of a custom object of another type have no schema."""
-        is_other = self._is_custom and (meta.kind, meta.api_version) != (self.kind, self._api_version)
+        is_other = self.is_custom and (meta.kind, meta.api_version) != (self.kind, self._api_version)
         return [] if is_other else unknown
 
     def _says_own(self, tree: Any) -> bool:
@@ -262,7 +262,7 @@ class ObjectDecoder:
                 f"the API version in the data ({effective.api_version})"
                 f" does not match the expected API version ({self._api_version})"
             )
-        if not self._is_custom and is_registered(effective):
+        if not self.is_custom and is_registered(effective):
             return (
                 f"converting ({effective.version}.{effective.kind}) to ({self._group.partition('.')[0] or 'core'}.{self.kind}):"
                 " unknown conversion"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.codec import DecodeError, decode_json, duplicate_field_messages, encode
@@ -11,11 +11,12 @@ from steersman.apimachinery.envelope import json_type
 from steersman.apimachinery.errors import bad_request, invalid, not_found, plain_error
 from steersman.apimachinery.field import invalid as invalid_value
 from steersman.apimachinery.gotext import quote, to_json, to_value_text
-from steersman.apimachinery.managedfields.applying import apply
+from steersman.apimachinery.managedfields.applying import apply, object_title
 from steersman.apimachinery.patch import apply_json_patch, apply_merge_patch, parse_json_patch, parse_merge_patch
 from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.generic.writing import time_text
 from steersman.schema.strategic_merge import strategic_merge
+from steersman.schema.unstructured import from_unstructured
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,9 +59,9 @@ class Patch(ABC):
     def _decoded(self, tree: Tree, duplicates: list[str], describe: Callable[[], str]) -> Tree:
         """Return the patched object, decoded. ``describe`` returns the excerpt of the patch for error messages. Raises 422."""
         try:
-            decoded, unknown = self._scope.decoder.decode_tree(tree)
+            decoded, unknown = self._decode(tree)
         except DecodeError as error:
-            raise _refused(describe(), self._reason(error)) from None
+            raise _refused(describe(), str(error)) from None
         if not self._options.lenient and (duplicates or unknown):
             complaints = [*duplicates, *(f"unknown field {quote(path)}" for path in unknown)]
             if self._options.strict:
@@ -73,9 +74,9 @@ class Patch(ABC):
         """Return a patched object as a refusal shows it; Go sorts the keys of unstructured objects."""
         return to_json(tree, sort_keys=True) if self._scope.served.is_custom else encode(tree).decode()
 
-    def _reason(self, error: DecodeError) -> str:
-        """Return the error message for a patched result that is no object of the kind."""
-        return str(error)
+    def _decode(self, tree: Tree) -> tuple[Tree, list[str]]:
+        """Decode a patched object; return the paths of its unknown fields too. Raises ``DecodeError``."""
+        return self._scope.decoder.decode_tree(tree)
 
     def _duplicates(self, tree: Any) -> list[str]:
         """Return a message for each duplicate key of the patch."""
@@ -113,8 +114,8 @@ class StrategicMergePatch(Patch):
         tree["kind"], tree["apiVersion"] = existing["kind"], existing["apiVersion"]
         return self._decoded(tree, self._duplicates(patch), lambda: to_value_text(patch))
 
-    def _reason(self, error: DecodeError) -> str:
-        return _unrestorable(str(error))
+    def _decode(self, tree: Tree) -> tuple[Tree, list[str]]:
+        return _decode_unstructured(self._scope, tree)
 
     def _parsed(self) -> Tree:
         try:
@@ -156,7 +157,7 @@ class ApplyPatch(Patch):
             force=bool(self._options.force),
             api_version=scope.api_version,
             time=time_text(ctx.now),
-            defaulter=self._defaulted,
+            defaulter=partial(self._defaulted, config),
             subresource=scope.subresource,
             reset_fields=scope.reset_fields,
             versions=scope.versions if ctx.versions is None else ctx.versions,
@@ -171,34 +172,27 @@ class ApplyPatch(Patch):
         tree.setdefault("metadata", {})
         return tree
 
-    def _defaulted(self, tree: Tree) -> Tree:
+    def _defaulted(self, config: Tree, tree: Tree) -> Tree:
         try:
-            decoded, _ = self._scope.decoder.decode_tree(tree)
+            decoded, _ = _decode_unstructured(self._scope, tree)
         except DecodeError as error:
-            raise plain_error(f"failed to convert the applied object: {error}") from None
+            title = object_title(config)
+            raise plain_error(
+                f"failed to convert new object ({title}) to proper version:"
+                f" unable to convert unstructured object to {title.partition('; ')[2]}: {error}"
+            ) from None
         self._scope.default(decoded)
         return decoded
 
 
-#: Error of the JSON decoder for a value of the wrong type: the actual and the expected type.
-_MISMATCH: Final = re.compile(r"json: cannot unmarshal (\w+)( \S+)? into .* of type (\S+)")
-_GO_KINDS: Final = {"array": "slice", "object": "map", "number": "int64"}
-
-
-def _unrestorable(text: str) -> str:
-    """Return a decoding error with the message of upstream's converter, which decodes the result of a strategic patch from a tree."""
-    match = _MISMATCH.fullmatch(text)
-    if match is None:
-        return text
-    source, number, target = match.groups()
-    kind = "float64" if number and not number.strip("- ").isdigit() else _GO_KINDS.get(source, source)
-    if target.startswith(("[]", "map[")):
-        return f"cannot restore {'slice' if target[0] == '[' else 'map'} from {kind}"
-    if "." in target:
-        return f"cannot restore struct from: {kind}"
-    if (kind, target) == ("int64", "string") or (kind in ("int64", "float64") and target not in ("string", "bool")):
-        return f"cannot convert {kind} to {target}"
-    return f"unrecognized type: {target}"
+def _decode_unstructured(scope: RequestScope, tree: Tree) -> tuple[Tree, list[str]]:
+    """Decode the result of a strategic merge or an apply, of which built-in kinds are converted without a JSON decoder."""
+    try:
+        return scope.decoder.decode_tree(tree)
+    except DecodeError:
+        if scope.struct is None or scope.decoder.is_custom:
+            raise
+        return scope.decoder.decode_tree(from_unstructured(scope.struct, tree))
 
 
 def _refused(shown: str, detail: str) -> StatusError:

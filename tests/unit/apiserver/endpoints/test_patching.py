@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.apiserver.writing import Server
+from tests.unit.apiserver.writing import CONFIG_MAPS, Server
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.admission.chain import AdmissionChain
@@ -124,6 +124,25 @@ async def test_strategic_patch_reports_type_errors_as_upstream(patch, message):
     async with Server() as server:
         status = Bench(server, StrategicMergePatch).refused(json.dumps(patch).encode())
         assert status["details"]["causes"][0]["message"].endswith(f'": {message}')
+
+
+@pytest.mark.parametrize(("sent", "stored"), [(2.0, 2), (2**64 + 5.0, -(2**63))])
+async def test_strategic_patch_converts_numbers_as_upstream(sent, stored):
+    async with Server() as server:
+        patch = json.dumps({"metadata": {"generation": sent}}).encode()
+        assert Bench(server, StrategicMergePatch)(patch)["metadata"]["generation"] == stored
+
+
+async def test_apply_reports_values_that_cannot_be_converted():
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "binaryData": {"k": "?"}}
+    reason = "error decoding from json: illegal base64 data at input byte 0"
+    async with Server() as server:
+        answer = await server.apply(f"{CONFIG_MAPS}/a", config)
+        assert answer.code == 500
+        assert answer.body["message"] == (
+            "failed to convert new object (/a; /v1, Kind=ConfigMap) to proper version:"
+            f" unable to convert unstructured object to /v1, Kind=ConfigMap: {reason}"
+        )
 
 
 async def test_strategic_patch_merges_lists_and_keeps_the_kind():
