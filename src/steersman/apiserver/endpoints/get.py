@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 
 async def get(served: ServedResource, request: Request) -> Response:
-    """Return the object, now or at least as new as ``resourceVersion``. Raises 404, 406, 500, 504."""
+    """Return the object, now or at least as new as ``resourceVersion``. Raises 400, 404, 406, 500, 504."""
     form = negotiate(request, is_custom=served.is_custom)
     version = request.param("resourceVersion")
     cache, info = served.cache, request.info
+    key = cache.requested_key(info.namespace, info.name)
     if not version:
         if cache.remote or not cache.is_ready:
             await cache.wait_fresh()
@@ -28,7 +29,7 @@ async def get(served: ServedResource, request: Request) -> Response:
         except ValueError as error:
             raise plain_error(str(error)) from None
         await cache.wait_until(revision)
-    entry = cache.get(cache.key(info.namespace, info.name))
+    entry = cache.get(key)
     if entry is None:
         raise not_found(served.resource.group_resource, info.name)
     if served.converter is not None:

@@ -113,9 +113,9 @@ def _query(pairs: list[tuple[str, str]]) -> str:
 
 
 async def find_pod(pods: ServedResource, namespace: str, name: str) -> Tree:
-    """Return the pod of the path. Raises 404."""
+    """Return the pod of the path. Raises 400, 404."""
     await pods.cache.wait_fresh()
-    entry = pods.cache.get(pods.cache.key(namespace, name))
+    entry = pods.cache.get(pods.cache.requested_key(namespace, name))
     if entry is None:
         raise not_found("pods", name)
     return entry.tree()

@@ -149,7 +149,7 @@ async def locate_service(
     port = destination.port
     if port.isascii() and port.isdigit():
         port = _port_name(services, info.namespace, destination.name, int(port))
-    entry = endpoints.cache.get(endpoints.cache.key(info.namespace, destination.name))
+    entry = endpoints.cache.get(endpoints.cache.requested_key(info.namespace, destination.name))
     if entry is None:
         raise not_found("services", destination.name)
     target = next(_ready(entry.tree(), port, info.namespace, pods), None)
@@ -161,7 +161,7 @@ async def locate_service(
 
 def _port_name(services: ServedResource, namespace: str, name: str, number: int) -> str:
     """Return the name of the service's port with that number."""
-    entry = services.cache.get(services.cache.key(namespace, name))
+    entry = services.cache.get(services.cache.requested_key(namespace, name))
     if entry is None:
         raise not_found("services", name)
     for port in (entry.tree().get("spec") or {}).get("ports") or ():

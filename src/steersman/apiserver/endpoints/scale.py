@@ -172,11 +172,11 @@ class ScaleScope(RequestScope):
 
 
 async def get_scale(scope: ScaleScope, request: Request) -> Response:
-    """Return the Scale of an object. Raises 404, 406, 500."""
+    """Return the Scale of an object. Raises 400, 404, 406, 500."""
     form = negotiate(request)
     cache, info = scope.served.cache, request.info
     await cache.wait_fresh()
-    entry = cache.get(cache.key(info.namespace, info.name))
+    entry = cache.get(cache.requested_key(info.namespace, info.name))
     if entry is None:
         raise not_found(scope.group_resource, info.name)
     if scope.served.converter is not None:

@@ -92,10 +92,10 @@ class TokenRequests:
         return await render_tree(request, tree, form=form, code=201, cells=[])
 
     async def _get(self, plural: str, name: str, namespace: str) -> Tree:
-        """Return an object. Raises 404."""
+        """Return an object. Raises 400, 404."""
         cache = self._registry.stored(plural).cache
         await cache.wait_fresh()
-        entry = cache.get(cache.key(namespace, name))
+        entry = cache.get(cache.requested_key(namespace, name))
         if entry is None:
             raise not_found(plural, name)
         return entry.tree()

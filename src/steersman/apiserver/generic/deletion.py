@@ -215,7 +215,7 @@ async def delete(
     options: DeleteOptions,
     validate: ValidateDelete | None = None,
 ) -> DeletionResult:
-    """Delete an object, or mark it as terminating. Raises 403, 404, 409 and the errors of admission."""
+    """Delete an object, or mark it as terminating. Raises 400, 403, 404, 409 and the errors of admission."""
     key = objects.key(ctx, name)
     entry = await objects.current(key)
     #: After the first step of two the client's version is no longer the object's, by our own doing.

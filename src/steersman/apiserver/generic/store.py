@@ -120,8 +120,8 @@ class ObjectStore:
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def key(self, ctx: RequestContext, name: str) -> str:
-        """Return the key of the object with this name."""
-        return self.cache.key(ctx.namespace, name)
+        """Return the key of the object that a request names. Raises 400."""
+        return self.cache.requested_key(ctx.namespace, name)
 
     def cached(self, ctx: RequestContext, name: str) -> Entry | None:
         """Return the object in the cache, which may not be ready."""

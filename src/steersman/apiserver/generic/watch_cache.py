@@ -19,7 +19,14 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Protocol
 from weakref import WeakValueDictionary
 
-from steersman.apimachinery.errors import service_unavailable, too_large_resource_version, too_many_requests
+from steersman.apimachinery.errors import (
+    bad_request,
+    service_unavailable,
+    too_large_resource_version,
+    too_many_requests,
+)
+from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.names import check_path_segment
 from steersman.apiserver.generic.change_ring import Change, ChangeRing, EventType
 from steersman.apiserver.generic.corrupt import corrupt_list, corrupt_object
 from steersman.apiserver.generic.entry import stale
@@ -389,6 +396,19 @@ class WatchCache:
     def key(self, namespace: str, name: str) -> str:
         """Return the key of an object."""
         return f"{self.prefix}{namespace}/{name}" if self.namespaced else f"{self.prefix}{name}"
+
+    def requested_key(self, namespace: str, name: str) -> str:
+        """Return the key of the object that a request names. Raises 400 for a name that no object can have.
+
+        Upstream: ``NamespaceKeyFunc`` in staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go
+        """
+        if not name:
+            raise bad_request("Name parameter required.")
+        if "%" in name or "/" in name or name[0] == ".":
+            faults = check_path_segment(name)
+            if faults:
+                raise bad_request(f"Name parameter invalid: {quote(name)}: {';'.join(faults)}")
+        return self.key(namespace, name)
 
     def scope(self, namespace: str) -> str:
         """Return the key prefix of a namespace; for the empty namespace, that of all objects."""

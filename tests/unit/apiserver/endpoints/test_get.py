@@ -28,6 +28,20 @@ async def test_get_of_a_missing_object_is_404():
     assert status["message"] == 'configmaps "a" not found'
 
 
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        (".", "may not be '.'"),
+        ("..", "may not be '..'"),
+        ("a%b", "may not contain '%'"),
+        ("a/%", "may not contain '/';may not contain '%'"),
+    ],
+)
+async def test_get_of_a_name_that_no_object_can_have_is_400(name, fault):
+    status = await refusal(World().get(name, resourceVersion="x"))
+    assert (status["code"], status["message"]) == (400, f'Name parameter invalid: "{name}": {fault}')
+
+
 @pytest.mark.parametrize("version", ["0", "1", "2"])
 async def test_get_at_a_resource_version_returns_the_current_object(version):
     world = World()

@@ -78,6 +78,7 @@ async def test_token_defaults_to_one_hour_and_the_server_audience(server):
             404,
             'secrets "m" not found',
         ),
+        ({"spec": {"boundObjectRef": {"kind": "Node", "apiVersion": "v1"}}}, 400, "Name parameter required."),
     ],
 )
 async def test_invalid_token_requests_are_rejected(server, tree, code, text):

@@ -2,7 +2,16 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, Server, causes, deployment
+import pytest
+from tests.unit.apiserver.writing import (
+    APPLY_PATCH,
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    MERGE_PATCH,
+    Server,
+    causes,
+    deployment,
+)
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 A = f"{CONFIG_MAPS}/a"
@@ -59,6 +68,22 @@ async def test_update_creates_objects_of_kinds_that_allow_it():
         body = {"metadata": {"name": "a", "resourceVersion": "12"}, "spec": {"holderIdentity": "x"}}
         assert (await server.call("PUT", f"{LEASES}/a", body)).code == 201
         assert (await server.call("PUT", A, {"metadata": {"name": "a"}, "data": {"x y": "z"}})).code == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "media_type"),
+    [
+        ("PUT", {"metadata": {"name": "a%b"}}, "application/json"),
+        ("PATCH", {}, MERGE_PATCH),
+        ("PATCH", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a%b"}}, APPLY_PATCH),
+        ("DELETE", None, "application/json"),
+    ],
+)
+async def test_write_to_a_name_that_no_object_can_have_is_400(method, body, media_type):
+    async with Server() as server:
+        answer = await server.call(method, f"{CONFIG_MAPS}/a%b", body, media_type=media_type, query="fieldManager=one")
+        message = """Name parameter invalid: "a%b": may not contain '%'"""
+        assert (answer.code, answer.body["message"]) == (400, message)
 
 
 async def test_create_on_update_keeps_the_deletion_timestamp_and_grace_period():
