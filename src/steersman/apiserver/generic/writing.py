@@ -11,9 +11,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.errors import StatusError, bad_request, conflict, invalid, plain_error
+from steersman.apimachinery.field import Path
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.managedfields.times import keep_times_of_unchanged
 from steersman.apimachinery.metadata_validation import (
+    FIELD_MANAGER_MAX_BYTES,
+    SUBRESOURCE_MAX_BYTES,
+    validate_managed_fields,
     validate_object_meta,
     validate_object_meta_update,
     validate_standard_finalizers,
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
 
 #: Metadata fields that a POST resets; a PUT or apply that creates keeps a deletion timestamp and grace period. Upstream: ``rest.WipeObjectMetaSystemFields``.
 _SYSTEM_FIELDS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
-#: All that the rules of metadata look at, but for ``managedFields``, which the server has written.
+#: All that the rules of metadata look at, but for ``managedFields``, which have their own check.
 _RULED: Final = (
     "name",
     "namespace",
@@ -46,6 +50,9 @@ _RULED: Final = (
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
 )
+_MANAGED_FIELDS: Final = Path("metadata", "managedFields")
+#: Texts of managed fields that have rules, and their sizes.
+_MANAGED_NAMES: Final = (("manager", FIELD_MANAGER_MAX_BYTES), ("subresource", SUBRESOURCE_MAX_BYTES))
 _UINT64_END: Final = 2**64
 
 
@@ -228,17 +235,30 @@ def _update_errors(
     """Return the errors of metadata, repeated as often as upstream's validation of the kind repeats them."""
     metadata, old_metadata = tree["metadata"], old["metadata"]
     errors: list[FieldError] = []
-    if _is_changed(metadata, old_metadata):
+    managers = _manager_errors(metadata)
+    if managers or _is_changed(metadata, old_metadata):
         own = validate_object_meta(
             metadata, namespaced=namespaced, name_rule=name_is_path_segment, with_managed_fields=False
         )
         change = validate_object_meta_update(_ruled(metadata), old_metadata)
+        own += managers
+        change += managers
         of_change, of_object = hooks.metadata_checks
         errors += own * (1 + of_object) + change * (1 + of_change)
         domains = _finalizer_errors(metadata, need_domains=strategy.finalizers_need_domains)
         errors += domains * (of_object + of_change)
     errors += hooks.validate(ctx, tree, old)
     return errors
+
+
+def _manager_errors(metadata: Tree) -> list[FieldError]:
+    """Return the errors of managed fields: a client may have written names that are too long or not printable."""
+    for entry in metadata.get("managedFields") or ():
+        for name, size in _MANAGED_NAMES:
+            value = entry.get(name)
+            if value and not (len(value) <= size and value.isascii() and value.isprintable()):
+                return validate_managed_fields(metadata["managedFields"], _MANAGED_FIELDS)
+    return []
 
 
 def _is_changed(metadata: Tree, old_metadata: Tree) -> bool:

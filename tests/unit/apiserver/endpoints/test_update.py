@@ -202,6 +202,22 @@ async def test_empty_managed_fields_reset_them_and_null_does_not():
         assert "managedFields" not in (await server.call("PUT", A, body)).body["metadata"]
 
 
+@pytest.mark.parametrize(
+    ("entry", "cause"),
+    [
+        ({"manager": "x" * 129}, ("FieldValueTooLong", "metadata.managedFields[0].manager")),
+        ({"manager": "a\x07"}, ("FieldValueInvalid", "metadata.managedFields[0].manager")),
+        ({"subresource": "x" * 257}, ("FieldValueTooLong", "metadata.managedFields[0].subresource")),
+    ],
+)
+async def test_update_validates_managers_in_managed_fields(entry, cause):
+    written = {"operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {}}, **entry}
+    async with Server() as server:
+        await server.make(data={"k": "v"})
+        answer = await server.merge(A, {"metadata": {"managedFields": [written]}})
+        assert (answer.code, set(causes(answer))) == (422, {cause})
+
+
 async def test_concurrent_increments_are_not_lost():
     async with Server() as server:
         await server.make(data={"count": "0"})
