@@ -9,12 +9,12 @@ from __future__ import annotations
 import copy
 import datetime as dt
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steersman.apimachinery.typemodel import ListOf, MapOf, Scalar, ScalarKind, Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from steersman.apimachinery.typemodel import Type
 
@@ -104,7 +104,7 @@ def _set(tree: dict[str, Any], struct: Struct, path: tuple[str, ...], growth: Gr
         assert isinstance(type_, ListOf | MapOf)
         inner = type_.item if isinstance(type_, ListOf) else type_.value
         if not holder.get(key) if isinstance(holder, dict) else not holder[key]:
-            first = sample(inner, name, 0, depth=1)
+            first = sampler(inner, name, depth=1).at(0)
             holder[key] = [first] if step == "[]" else {"key": first}
         holder = holder[key]
         key = 0 if step == "[]" else next(iter(holder))
@@ -115,7 +115,7 @@ def _set(tree: dict[str, Any], struct: Struct, path: tuple[str, ...], growth: Gr
     assert isinstance(type_, Struct)
     existing = holder.get(key) if isinstance(holder, dict) else holder[key]
     if not isinstance(existing, dict):
-        existing = holder[key] = sample(type_, name, 0, depth=1)
+        existing = holder[key] = sampler(type_, name, depth=1).at(0)
     _set(existing, type_, tuple(rest), growth, size)
 
 
@@ -124,66 +124,92 @@ def _collection(type_: Type, growth: Growth, size: int) -> Any:
     if isinstance(type_, Scalar):
         return "a" * size
     if isinstance(type_, MapOf):
-        return {f"key-{index}": sample(type_.value, name, index, depth=1) for index in range(size)}
+        value = sampler(type_.value, name, depth=1)
+        return {f"key-{index}": value.at(index) for index in range(size)}
     assert isinstance(type_, ListOf)
     if growth.manner == "equal":
-        return [sample(type_.item, name, 0, depth=2) for _ in range(size)]
-    return [sample(type_.item, name, index, depth=2, member=growth.member) for index in range(size)]
+        return [sampler(type_.item, name, depth=2).at(0)] * size
+    item = sampler(type_.item, name, depth=2, member=growth.member)
+    return [item.at(index) for index in range(size)]
 
 
-def sample(type_: Type, name: str, index: int, *, depth: int, member: str = "") -> Any:
-    """Return a value of the type. Fields that identify it differ by ``index``; nested collections have one member."""
+class Sampler(NamedTuple):
+    """Sample values of one type, by index. They share the parts that do not depend on the index."""
+
+    at: Callable[[int], Any]
+    varies: bool = True
+
+
+def sampler(type_: Type, name: str, *, depth: int, member: str = "") -> Sampler:
+    """Return the samples of a type. Fields that identify a value differ by index; nested collections have one member."""
     if isinstance(type_, Scalar):
-        return _scalar(type_, name, index)
+        return _scalar(type_, name)
     if isinstance(type_, ListOf):
-        return [sample(type_.item, name, index, depth=depth - 1)] if depth > 0 else []
+        if depth <= 0:
+            return _constant([])
+        item = sampler(type_.item, name, depth=depth - 1)
+        return Sampler(lambda index: [item.at(index)]) if item.varies else _constant([item.at(0)])
     if isinstance(type_, MapOf):
-        return {f"key-{index}": sample(type_.value, name, index, depth=depth - 1)} if depth > 0 else {}
+        if depth <= 0:
+            return _constant({})
+        value = sampler(type_.value, name, depth=depth - 1)
+        return Sampler(lambda index: {f"key-{index}": value.at(index)})
+    return _struct(type_, depth=depth, member=member)
+
+
+def _struct(type_: Struct, *, depth: int, member: str) -> Sampler:
     is_union = bool(_union_members(type_))
-    tree: dict[str, Any] = {}
-    for field_name, field in type_.fields.items():
+    fields: dict[str, Sampler] = {}
+    for name, field in type_.fields.items():
         is_struct = isinstance(field.type, Struct)
-        if is_struct and (is_union or depth <= 0) and field_name != member:
+        if is_struct and (is_union or depth <= 0) and name != member:
             continue
         if depth <= 0 and not isinstance(field.type, Scalar):
             continue
         if field.type is type_:
             continue
-        tree[field_name] = sample(field.type, field_name, index, depth=depth - 1)
-    return tree
+        fields[name] = sampler(field.type, name, depth=depth - 1)
+    first = {name: field.at(0) for name, field in fields.items()}
+    varying = [(name, field.at) for name, field in fields.items() if field.varies]
+    if not varying:
+        return _constant(first)
+    return Sampler(lambda index: {**first, **{name: at(index) for name, at in varying}})
+
+
+def _constant(value: Any) -> Sampler:
+    return Sampler(lambda _: value, varies=False)
 
 
 _SHARED_TEXTS = {"kind": "ConfigMap", "apiVersion": "v1", "protocol": "TCP", "image": "image", "mountPath": "/data"}
 
 
-def _scalar(type_: Scalar, name: str, index: int) -> Any:
+def _scalar(type_: Scalar, name: str) -> Sampler:
     kind = type_.kind
     if type_.enum:
-        return type_.enum[0]
+        return _constant(type_.enum[0])
     if kind in (ScalarKind.INT32, ScalarKind.INT64):
-        return 1 + index % 60_000
-    if kind is ScalarKind.NUMBER:
-        return 0.5
-    if kind is ScalarKind.BOOLEAN:
-        return False
-    if kind is ScalarKind.BYTES:
-        return "YQ=="
-    if kind is ScalarKind.TIME:
-        return _TIME
-    if kind is ScalarKind.MICRO_TIME:
-        return _TIME.replace("Z", ".000000Z")
-    if kind is ScalarKind.DURATION:
-        return "1s"
-    if kind in (ScalarKind.QUANTITY, ScalarKind.INT_OR_STRING):
-        return "1"
-    if kind in (ScalarKind.ANY, ScalarKind.RAW):
-        return {"apiVersion": "v1", "kind": "ConfigMap"}
+        return Sampler(lambda index: 1 + index % 60_000)
     if kind is not ScalarKind.STRING:
-        return {"type": "string"}
+        return _constant(_CONSTANTS.get(kind, {"type": "string"}))
     if name in _SHARED_TEXTS:
-        return _SHARED_TEXTS[name]
+        return _constant(_SHARED_TEXTS[name])
     if "ip" in name.lower().split("_") or name.endswith(("IP", "IPs")) or name == "ip":
-        return f"10.{index // 65536 % 256}.{index // 256 % 256}.{index % 256}"
+        return Sampler(lambda index: f"10.{index // 65536 % 256}.{index // 256 % 256}.{index % 256}")
     if "cidr" in name.lower():
-        return f"10.{index // 256 % 256}.{index % 256}.0/24"
-    return f"{name.lower()[:20]}-{index}"
+        return Sampler(lambda index: f"10.{index // 256 % 256}.{index % 256}.0/24")
+    prefix = name.lower()[:20]
+    return Sampler(lambda index: f"{prefix}-{index}")
+
+
+_CONSTANTS = {
+    ScalarKind.NUMBER: 0.5,
+    ScalarKind.BOOLEAN: False,
+    ScalarKind.BYTES: "YQ==",
+    ScalarKind.TIME: _TIME,
+    ScalarKind.MICRO_TIME: _TIME.replace("Z", ".000000Z"),
+    ScalarKind.DURATION: "1s",
+    ScalarKind.QUANTITY: "1",
+    ScalarKind.INT_OR_STRING: "1",
+    ScalarKind.ANY: {"apiVersion": "v1", "kind": "ConfigMap"},
+    ScalarKind.RAW: {"apiVersion": "v1", "kind": "ConfigMap"},
+}
