@@ -6,6 +6,7 @@ A ``Scenario`` has random edits of users, actions of other components (a kubelet
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -15,19 +16,24 @@ from lightkube.models.meta_v1 import ObjectMeta
 from tests.definitions import definition
 
 from steersman.apimachinery.errors import StatusError
+from steersman.client.objects import metadata_field, name_of
 from steersman.client.reflector import ReflectorOptions
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.testing import EmbeddedCluster
 from steersman.testing.simulation import run_in_new_loop, simulate
+from steersman.workloads.pods import is_active
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from steersman.client import ResourceType
     from steersman.runtime.structs import T
     from steersman.storage.dump import StoreDump
     from steersman.testing.simulation import Simulation
+
+#: Changes of users: functions of the world.
+Edits = Sequence[Callable[["World"], Awaitable[None]]]
 
 NAMESPACE: Final = "default"
 #: Time to converge without faults. Shorter than the timeout of expectations whose events were lost: convergence must
@@ -62,9 +68,13 @@ class Scenario:
     async def prepare(self, world: World) -> None:
         """Create objects before the controllers start."""
 
+    def edits(self) -> Edits:
+        """Return the changes that users make, each as often as its relative frequency."""
+        raise NotImplementedError
+
     async def edit(self, world: World) -> None:
         """Make one random change as a user, with ``world.client`` and ``world.dice``."""
-        raise NotImplementedError
+        await world.dice.choice(self.edits())(world)
 
     async def live(self, world: World) -> None:
         """Act as other components, repeatedly, also at rest: kubelets, schedulers."""
@@ -76,6 +86,17 @@ class Scenario:
     async def wrong(self, world: World) -> str:
         """Return the deviations from the specs; empty if there is none. Checked at rest."""
         raise NotImplementedError
+
+    # Edits of several scenarios
+
+    async def delete_pod(self, world: World) -> None:
+        await world.delete_any(Pod)
+
+    async def terminate_pod(self, world: World) -> None:
+        """Delete a Pod, with or without a grace period."""
+        pod = await world.any(Pod)
+        if pod is not None:
+            await world.client.delete_object(pod, grace_period_seconds=world.dice.choice([0, 30]))
 
 
 class World:
@@ -129,12 +150,30 @@ class World:
         matching = [obj for obj in await self.all(model) if matches(obj)]
         return self.dice.choice(matching) if matching else None
 
+    async def delete_any(self, model: type[T]) -> None:
+        """Delete a random object, if there is one."""
+        obj = await self.any(model)
+        if obj is not None:
+            await self.client.delete(model, name_of(obj), namespace=NAMESPACE)
+
     async def set_ready(self, pod: Pod, *, ready: bool = True, phase: str = "Running") -> None:
         """Write the status of a Pod as its kubelet."""
         now = self.clock.now().replace(microsecond=0)
         condition = PodCondition(type="Ready", status=str(ready), lastTransitionTime=now)
         tree = {"status": {"phase": phase, "conditions": [condition]}}
-        await self.client.patch(Pod, pod.metadata.name, tree, namespace=NAMESPACE, subresource="status")
+        await self.client.patch(Pod, name_of(pod), tree, namespace=NAMESPACE, subresource="status")
+
+    async def make_pods_ready(self) -> None:
+        """Act as kubelets that make some Pods ready."""
+        for pod in await self.all(Pod):
+            if is_active(pod) and self.dice.random() < 0.5:
+                await self.set_ready(pod)
+
+    async def remove_deleted_pods(self) -> None:
+        """Act as kubelets that end deleted Pods."""
+        for pod in await self.all(Pod):
+            if metadata_field(pod, "deletionTimestamp"):
+                await self.client.delete_object(pod, grace_period_seconds=0)
 
 
 async def ensure(writing: Awaitable[object]) -> None:

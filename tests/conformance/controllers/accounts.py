@@ -67,9 +67,6 @@ class Accounts(Scenario):
                  self.list_secret, self.list_secret, self.break_ca, self.make_ca_first]  # fmt: skip
         await world.dice.choice(edits)(world, world.dice.choice(NAMESPACES))
 
-    async def live(self, world: World) -> None:
-        """No other actor is needed."""
-
     async def make(self, world: World, name: str) -> None:
         await world.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 

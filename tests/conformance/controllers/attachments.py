@@ -7,7 +7,7 @@ from typing import Any
 
 from lightkube.models.core_v1 import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from lightkube.models.storage_v1 import VolumeAttachment
-from tests.conformance.histories import NAMESPACE, REST_SECONDS, Scenario, World
+from tests.conformance.histories import NAMESPACE, REST_SECONDS, Edits, Scenario, World
 
 from steersman.client.objects import metadata_field, name_of, uid_of
 from steersman.workloads.pods import is_finished, node_of
@@ -44,11 +44,10 @@ class Attachments(Scenario):
         for number in range(len(VOLUMES)):
             await self._bind(world, number)
 
-    async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.make_pod, self.make_pod, self.make_pod, self.replace_pod, self.replace_pod,
-                                    self.remove_pod, self.remove_pod, self.end_pod, self.fall_silent, self.wake,
-                                    self.give_up, self.remove_node, self.replace_node, self.rebind])  # fmt: skip
-        await action(world)
+    def edits(self) -> Edits:
+        return [self.make_pod, self.make_pod, self.make_pod, self.replace_pod, self.replace_pod,
+                self.terminate_pod, self.terminate_pod, self.end_pod, self.fall_silent, self.wake,
+                self.give_up, self.remove_node, self.replace_node, self.rebind]  # fmt: skip
 
     async def live(self, world: World) -> None:
         """Act as kubelets, which use attached volumes while they have pods for them, and as the driver."""
@@ -180,11 +179,6 @@ class Attachments(Scenario):
         if pod is not None:
             await world.client.delete_object(pod, grace_period_seconds=0)
             await self._make_pod(world, name_of(pod))
-
-    async def remove_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.client.delete_object(pod, grace_period_seconds=world.dice.choice([0, 30]))
 
     async def end_pod(self, world: World) -> None:
         pod = await world.any(Pod)

@@ -8,7 +8,7 @@ from typing import Any
 from lightkube.models.apps_v1 import ReplicaSet
 from lightkube.models.autoscaling_v2 import HorizontalPodAutoscaler
 from lightkube.models.core_v1 import Pod
-from tests.conformance.histories import NAMESPACE, Scenario, World, ensure
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World, ensure
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.objects import labels_of, name_of
@@ -53,11 +53,10 @@ class Autoscaling(Scenario):
         for name in TARGETS:
             await self._make_target(world, name)
 
-    async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.load, self.load, self.load, self.lose_metrics, self.make, self.make, self.make,
-                                    self.change, self.change, self.remove, self.scale, self.replace_target,
-                                    self.lose_pod])  # fmt: skip
-        await action(world)
+    def edits(self) -> Edits:
+        return [self.load, self.load, self.load, self.lose_metrics, self.make, self.make, self.make,
+                self.change, self.change, self.remove, self.scale, self.replace_target,
+                self.delete_pod]  # fmt: skip
 
     async def live(self, world: World) -> None:
         """Act as kubelets, which make pods ready and end them, and as the metrics server."""
@@ -124,11 +123,6 @@ class Autoscaling(Scenario):
     async def scale(self, world: World) -> None:
         patch = {"spec": {"replicas": world.dice.choice([0, 1, 4, 9])}}
         await world.client.patch(ReplicaSet, world.dice.choice(TARGETS), patch, namespace=NAMESPACE)
-
-    async def lose_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.client.delete_object(pod)
 
     async def load(self, world: World) -> None:
         self._load[world.dice.choice(TARGETS)] = world.dice.choice([0, 900, 1500, 3000, 4200, 7000, 20000])

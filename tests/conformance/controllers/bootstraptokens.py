@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from lightkube.models.core_v1 import ConfigMap, Secret
-from tests.conformance.histories import Scenario, World, ensure
+from tests.conformance.histories import Edits, Scenario, World, ensure
 
 from steersman.client.objects import annotations_of, name_of
 
@@ -36,13 +36,9 @@ class Bootstraptokens(Scenario):
         if world.dice.random() < 0.4:
             self.controllers = (SIGNER,)
 
-    async def edit(self, world: World) -> None:
-        edits = [self.make_token, self.make_token, self.make_token, self.change_token, self.change_token,
-                 self.remove_token, self.make_info, self.make_info, self.change_info, self.remove_info, self.wait]  # fmt: skip
-        await world.dice.choice(edits)(world)
-
-    async def live(self, world: World) -> None:
-        """No other actor is needed."""
+    def edits(self) -> Edits:
+        return [self.make_token, self.make_token, self.make_token, self.change_token, self.change_token,
+                self.remove_token, self.make_info, self.make_info, self.change_info, self.remove_info, self.wait]  # fmt: skip
 
     def _expiration(self, world: World) -> str | None:
         """Return an expiration in various time zones: past, soon, later, never, or malformed."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from lightkube.models.core_v1 import Pod, ReplicationController
 from lightkube.models.policy_v1 import PodDisruptionBudget
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.client import tree
 from steersman.client.objects import labels_of, name_of
@@ -26,18 +26,17 @@ class Budgets(Scenario):
 
     controllers = ("disruption-controller", "replicationcontroller-controller", "garbage-collector-controller")
 
-    async def edit(self, world: World) -> None:
-        edits = [
+    def edits(self) -> Edits:
+        return [
             self.make,
             self.scale,
             self.scale,
             self.protect,
             self.protect,
-            self.lose_pod,
+            self.delete_pod,
             self.evict,
             self.unprotect,
         ]
-        await world.dice.choice(edits)(world)
 
     async def live(self, world: World) -> None:
         """A kubelet makes pods ready, and ends those that are deleted."""
@@ -67,14 +66,7 @@ class Budgets(Scenario):
         await world.client.create(budget)
 
     async def unprotect(self, world: World) -> None:
-        budget = await world.any(PodDisruptionBudget)
-        if budget is not None:
-            await world.client.delete(PodDisruptionBudget, name_of(budget), namespace=NAMESPACE)
-
-    async def lose_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.client.delete(Pod, name_of(pod), namespace=NAMESPACE)
+        await world.delete_any(PodDisruptionBudget)
 
     async def evict(self, world: World) -> None:
         pod = await world.any(Pod)

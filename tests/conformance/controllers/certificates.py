@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-from tests.conformance.histories import Scenario, World
+from tests.conformance.histories import Edits, Scenario, World
 
 from steersman.client import tree
 from steersman.client.transport import Request
@@ -104,10 +104,9 @@ class Certificates(Scenario):
             self.options[f"cluster_signing_{name}_file"] = str(file)
         await self._bind(world, "ask", "system:bootstrappers", "system:node-bootstrapper")
 
-    async def edit(self, world: World) -> None:
-        edits = [self.ask, self.ask, self.ask, self.ask, self.decide, self.decide, self.remove, self.give_right,
-                 self.give_right, self.take_right, self.wait]  # fmt: skip
-        await world.dice.choice(edits)(world)
+    def edits(self) -> Edits:
+        return [self.ask, self.ask, self.ask, self.ask, self.decide, self.decide, self.remove, self.give_right,
+                self.give_right, self.take_right, self.wait]  # fmt: skip
 
     async def live(self, world: World) -> None:
         """Check that deleted requests were due."""

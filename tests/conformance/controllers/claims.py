@@ -7,7 +7,7 @@ from typing import Any
 
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 from lightkube.models.resource_v1 import ResourceClaim, ResourceClaimTemplate
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.client.objects import annotations_of, metadata_field, name_of, uid_of
 from steersman.runtime.owners import controller_of
@@ -29,18 +29,14 @@ class Claims(Scenario):
     controllers = ("ephemeral-volume-controller", "resourceclaim-controller", "garbage-collector-controller",
                    "persistentvolumeclaim-protection-controller")  # fmt: skip
 
-    async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.make_pod, self.make_pod, self.make_pod, self.replace_pod, self.replace_pod,
-                                    self.remove_pod, self.end_pod, self.assign, self.make_template, self.make_template,
-                                    self.remove_template, self.lose_claim, self.lose_volume_claim, self.take_name,
-                                    self.share, self.allocate, self.allocate])  # fmt: skip
-        await action(world)
+    def edits(self) -> Edits:
+        return [self.make_pod, self.make_pod, self.make_pod, self.replace_pod, self.replace_pod,
+                self.terminate_pod, self.end_pod, self.assign, self.make_template, self.make_template,
+                self.remove_template, self.lose_claim, self.lose_volume_claim, self.take_name,
+                self.share, self.allocate, self.allocate]  # fmt: skip
 
     async def live(self, world: World) -> None:
-        """Act as kubelets: end deleted pods."""
-        for pod in await world.all(Pod):
-            if metadata_field(pod, "deletionTimestamp"):
-                await world.client.delete_object(pod, grace_period_seconds=0)
+        await world.remove_deleted_pods()
 
     # Pods
 
@@ -70,11 +66,6 @@ class Claims(Scenario):
         if pod is not None:
             await world.client.delete_object(pod, grace_period_seconds=0)
             await self._make_pod(world, name_of(pod))
-
-    async def remove_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.client.delete_object(pod, grace_period_seconds=world.dice.choice([0, 30]))
 
     async def end_pod(self, world: World) -> None:
         pod = await world.any(Pod)
@@ -229,5 +220,5 @@ def _wrong_claim(claim: ResourceClaim, pods: dict[str, Pod]) -> str:
     if useless:
         return "it is reserved for pods that are gone or have ended"
     if status is not None and status.allocation is not None and not reserved:
-        return "it is allocated for nobody"
+        return "it is allocated without a consumer"
     return "it is still there" if metadata_field(claim, "deletionTimestamp") and not reserved else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.conformance.histories import Scenario, World
+from tests.conformance.histories import Edits, Scenario, World
 
 from steersman.client import tree
 
@@ -25,13 +25,9 @@ class Clusterroles(Scenario):
 
     controllers = ("clusterrole-aggregation-controller",)
 
-    async def edit(self, world: World) -> None:
-        edits = [self.make_leaf, self.make_leaf, self.change_rules, self.relabel, self.remove, self.make_aggregate,
-                 self.make_aggregate, self.select_others, self.overwrite, self.extend_admin]  # fmt: skip
-        await world.dice.choice(edits)(world)
-
-    async def live(self, world: World) -> None:
-        """No other actor is needed."""
+    def edits(self) -> Edits:
+        return [self.make_leaf, self.make_leaf, self.change_rules, self.relabel, self.remove, self.make_aggregate,
+                self.make_aggregate, self.select_others, self.overwrite, self.extend_admin]  # fmt: skip
 
     async def make_leaf(self, world: World) -> None:
         await self._make(world, world.dice.choice(LEAVES), "leaf", rules=self._rules(world))

@@ -7,7 +7,7 @@ from typing import Any
 
 from lightkube.models import batch_v1
 from tests.conformance.controllers.replication import pods_of
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.client.objects import annotations_of, name_of, uid_of
 from steersman.controllers.cronjob.plan import SCHEDULED_AT, ended_as
@@ -22,10 +22,9 @@ class Cronjob(Scenario):
 
     controllers = ("cronjob", "garbagecollector")
 
-    async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.make, self.make, self.suspend, self.resume, self.change_limits,
-                                    self.change_concurrency, self.remove, self.lose_job, self.wait, self.wait])  # fmt: skip
-        await action(world)
+    def edits(self) -> Edits:
+        return [self.make, self.make, self.suspend, self.resume, self.change_limits,
+                self.change_concurrency, self.remove, self.lose_job, self.wait, self.wait]  # fmt: skip
 
     async def live(self, world: World) -> None:
         """Some Jobs end."""

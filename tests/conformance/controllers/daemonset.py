@@ -7,7 +7,7 @@ from typing import Any
 from lightkube.models import apps_v1
 from lightkube.models.core_v1 import Node, Pod
 from tests.conformance.controllers.replication import pods_of, template
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.client.objects import labels_of, name_of
 from steersman.controllers.daemonset import rules
@@ -35,17 +35,13 @@ class Daemonset(Scenario):
 
     controllers = ("daemonset", "garbagecollector")
 
-    async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.make, self.make, self.change_template, self.change_template, self.change_strategy,
-                                    self.add_node, self.add_node, self.add_node, self.change_node, self.remove_node,
-                                    self.remove, self.lose_pod, self.fail_pod, self.relabel_pod, self.lose_revision])  # fmt: skip
-        await action(world)
+    def edits(self) -> Edits:
+        return [self.make, self.make, self.change_template, self.change_template, self.change_strategy,
+                self.add_node, self.add_node, self.add_node, self.change_node, self.remove_node,
+                self.remove, self.delete_pod, self.fail_pod, self.relabel_pod, self.lose_revision]  # fmt: skip
 
     async def live(self, world: World) -> None:
-        """A kubelet makes some Pods ready."""
-        for pod in await world.all(Pod):
-            if is_active(pod) and world.dice.random() < 0.5:
-                await world.set_ready(pod)
+        await world.make_pods_ready()
 
     async def make(self, world: World) -> None:
         name = world.dice.choice(NAMES)
@@ -95,11 +91,6 @@ class Daemonset(Scenario):
         if node is not None:
             await world.client.delete(Node, name_of(node))
 
-    async def lose_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.client.delete(Pod, name_of(pod), namespace=NAMESPACE)
-
     async def fail_pod(self, world: World) -> None:
         pod = await world.any(Pod, is_active)
         if pod is not None:
@@ -112,9 +103,7 @@ class Daemonset(Scenario):
             await world.client.patch(Pod, name_of(pod), patch, namespace=NAMESPACE)
 
     async def lose_revision(self, world: World) -> None:
-        revision = await world.any(apps_v1.ControllerRevision)
-        if revision is not None:
-            await world.client.delete(apps_v1.ControllerRevision, name_of(revision), namespace=NAMESPACE)
+        await world.delete_any(apps_v1.ControllerRevision)
 
     async def wrong(self, world: World) -> str:
         pods = [pod for pod in await world.all(Pod) if is_active(pod)]

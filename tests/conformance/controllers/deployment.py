@@ -7,7 +7,7 @@ from typing import Any
 from lightkube.models import apps_v1
 from lightkube.models.core_v1 import Pod
 from tests.conformance.controllers.replication import pods_of, template
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.client.objects import labels_of, name_of
 from steersman.controllers.deployment.revisions import same_template
@@ -29,17 +29,13 @@ class Deployment(Scenario):
 
     controllers = ("deployment", "replicaset", "garbagecollector")
 
-    async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.make, self.make, self.change_template, self.change_template, self.scale,
-                                    self.change_strategy, self.pause, self.resume, self.remove, self.scale_set,
-                                    self.remove_set, self.release_set, self.lose_pod])  # fmt: skip
-        await action(world)
+    def edits(self) -> Edits:
+        return [self.make, self.make, self.change_template, self.change_template, self.scale,
+                self.change_strategy, self.pause, self.resume, self.remove, self.scale_set,
+                self.remove_set, self.release_set, self.delete_pod]  # fmt: skip
 
     async def live(self, world: World) -> None:
-        """A kubelet makes some Pods ready."""
-        for pod in await world.all(Pod):
-            if is_active(pod) and world.dice.random() < 0.5:
-                await world.set_ready(pod)
+        await world.make_pods_ready()
 
     async def _patch(self, world: World, spec: dict[str, Any]) -> None:
         deployment = await world.any(apps_v1.Deployment)
@@ -92,11 +88,6 @@ class Deployment(Scenario):
         if replica_set is not None:
             patch = {"metadata": {"labels": {"app": world.dice.choice([*NAMES, "x"])}}}
             await world.client.patch(apps_v1.ReplicaSet, name_of(replica_set), patch, namespace=NAMESPACE)
-
-    async def lose_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.client.delete(Pod, name_of(pod), namespace=NAMESPACE)
 
     async def wrong(self, world: World) -> str:
         pods = [pod for pod in await world.all(Pod) if is_active(pod)]

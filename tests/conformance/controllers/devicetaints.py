@@ -8,11 +8,11 @@ import msgspec
 from lightkube.models.core_v1 import Pod
 from lightkube.models.resource_v1 import ResourceClaim, ResourceSlice
 from lightkube.models.resource_v1beta2 import DeviceTaintRule
-from tests.conformance.histories import NAMESPACE, Scenario, World, ensure
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World, ensure
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.client import custom
-from steersman.client.objects import metadata_field, name_of, uid_of
+from steersman.client.objects import name_of, uid_of
 from steersman.runtime.conditions import find_condition
 
 DRIVER = "d.example.com"
@@ -52,18 +52,17 @@ class Devicetaints(Scenario):
         for pool in POOLS:
             await self._write_slice(world, pool)
 
+    def edits(self) -> Edits:
+        return [self.make_pod, self.make_pod, self.make_pod, self.terminate_pod, self.replace_pod,
+                self.write_slice, self.write_slice, self.write_slice, self.remove_slice,
+                self.make_rule, self.change_rule, self.remove_rule, self.free]  # fmt: skip
+
     async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.make_pod, self.make_pod, self.make_pod, self.remove_pod, self.replace_pod,
-                                    self.write_slice, self.write_slice, self.write_slice, self.remove_slice,
-                                    self.make_rule, self.change_rule, self.remove_rule, self.free])  # fmt: skip
-        await action(world)
+        await super().edit(world)
         await self._excuse(world)
 
     async def live(self, world: World) -> None:
-        """Act as kubelets: end deleted pods."""
-        for pod in await world.all(Pod):
-            if metadata_field(pod, "deletionTimestamp"):
-                await world.client.delete_object(pod, grace_period_seconds=0)
+        await world.remove_deleted_pods()
 
     # Pods and their claims
 
@@ -92,7 +91,7 @@ class Devicetaints(Scenario):
         self._must_stay[uid_of(pod)] = _Use(name, result["pool"], result["device"], result["tolerations"])
         await world.client.update_status({**claim, "status": status}, namespace=NAMESPACE)
 
-    async def remove_pod(self, world: World) -> None:
+    async def terminate_pod(self, world: World) -> None:
         pod = await world.any(Pod)
         if pod is not None:
             self._must_stay.pop(uid_of(pod), None)

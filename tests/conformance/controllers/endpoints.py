@@ -8,7 +8,7 @@ from typing import Any
 from lightkube.models.core_v1 import Endpoints as EndpointsObject
 from lightkube.models.core_v1 import Node, Pod, Service
 from lightkube.models.discovery_v1 import EndpointSlice
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.client.objects import labels_of, name_of
 
@@ -26,11 +26,10 @@ class Endpoints(Scenario):
 
     controllers = ("endpointslice", "endpoint", "endpointslicemirroring", "garbagecollector")
 
-    async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.make_service, self.make_service, self.change_service, self.remove_service,
-                                    self.make_pod, self.make_pod, self.make_pod, self.relabel_pod, self.remove_pod,
-                                    self.make_node, self.break_slice, self.remove_slice, self.write_endpoints])  # fmt: skip
-        await action(world)
+    def edits(self) -> Edits:
+        return [self.make_service, self.make_service, self.change_service, self.remove_service,
+                self.make_pod, self.make_pod, self.make_pod, self.relabel_pod, self.terminate_pod,
+                self.make_node, self.break_slice, self.remove_slice, self.write_endpoints]  # fmt: skip
 
     async def live(self, world: World) -> None:
         """Act as kubelets: set addresses and readiness of pods."""
@@ -76,11 +75,6 @@ class Endpoints(Scenario):
         if pod is not None:
             patch = {"metadata": {"labels": {"app": world.dice.choice([*APPS, "z"])}}}
             await world.client.patch(Pod, name_of(pod), patch, namespace=NAMESPACE)
-
-    async def remove_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.client.delete_object(pod, grace_period_seconds=world.dice.choice([0, 30]))
 
     async def make_node(self, world: World) -> None:
         body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": world.dice.choice(NODES)}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lightkube.models.core_v1 import Node, Pod
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.client.objects import metadata_field, name_of, uid_of
 from steersman.runtime.conditions import is_condition_true
@@ -36,11 +36,13 @@ class Evictions(Scenario):
         #: Pods by UID that were never deleted by users and could always stay.
         self._must_stay: dict[str, str] = {}
 
+    def edits(self) -> Edits:
+        return [self.make_node, self.make_node, self.remove_node, self.turn, self.taint, self.taint,
+                self.untaint, self.make_pod, self.make_pod, self.make_pod, self.terminate_pod,
+                self.replace_pod, self.replace_pod, self.end_pod, self.assign]  # fmt: skip
+
     async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.make_node, self.make_node, self.remove_node, self.turn, self.taint, self.taint,
-                                    self.untaint, self.make_pod, self.make_pod, self.make_pod, self.remove_pod,
-                                    self.replace_pod, self.replace_pod, self.end_pod, self.assign])  # fmt: skip
-        await action(world)
+        await super().edit(world)
         await self._excuse(world)
 
     async def live(self, world: World) -> None:
@@ -100,7 +102,7 @@ class Evictions(Scenario):
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
         self._must_stay[uid_of(await world.client.create(body, namespace=NAMESPACE))] = name
 
-    async def remove_pod(self, world: World) -> None:
+    async def terminate_pod(self, world: World) -> None:
         pod = await world.any(Pod)
         if pod is not None:
             await self._remove(world, pod, grace_period_seconds=world.dice.choice([0, 30]))

@@ -7,7 +7,7 @@ from typing import Any
 
 from lightkube.models import batch_v1
 from lightkube.models.core_v1 import Pod
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.client.objects import metadata_field, name_of, uid_of
 from steersman.runtime.owners import controller_of
@@ -27,17 +27,16 @@ class Finished(Scenario):
         #: Expiration of a Job by UID, as last recorded.
         self._due: dict[str, datetime | None] = {}
 
+    def edits(self) -> Edits:
+        return [self.make, self.make, self.make, self.end, self.end, self.end, self.give_time,
+                self.give_time, self.remove, self.replace, self.add_pod, self.add_pod]  # fmt: skip
+
     async def edit(self, world: World) -> None:
         self._excuse(world)
-        action = world.dice.choice([self.make, self.make, self.make, self.end, self.end, self.end, self.give_time,
-                                    self.give_time, self.remove, self.replace, self.add_pod, self.add_pod])  # fmt: skip
-        await action(world)
+        await super().edit(world)
 
     async def live(self, world: World) -> None:
-        """Act as kubelets: end deleted pods."""
-        for pod in await world.all(Pod):
-            if metadata_field(pod, "deletionTimestamp"):
-                await world.client.delete_object(pod, grace_period_seconds=0)
+        await world.remove_deleted_pods()
 
     async def make(self, world: World) -> None:
         await self._make(world, world.dice.choice(NAMES))

@@ -7,7 +7,7 @@ from typing import Any
 from lightkube.models import batch_v1
 from lightkube.models.core_v1 import Pod
 from tests.conformance.controllers.replication import pods_of
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.client.objects import name_of, uid_of
 from steersman.controllers.job import facts
@@ -30,10 +30,9 @@ class Job(Scenario):
         #: UIDs of succeeded Pods by UID of the Job.
         self.succeeded: dict[str, set[str]] = {}
 
-    async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.make, self.make, self.make, self.suspend, self.resume, self.resize,
-                                    self.remove, self.lose_pod, self.lose_pod, self.fail_pod])  # fmt: skip
-        await action(world)
+    def edits(self) -> Edits:
+        return [self.make, self.make, self.make, self.suspend, self.resume, self.resize,
+                self.remove, self.delete_pod, self.delete_pod, self.fail_pod]  # fmt: skip
 
     async def live(self, world: World) -> None:
         """Act as Pods that do their work."""
@@ -83,11 +82,6 @@ class Job(Scenario):
             policy = world.dice.choice(["Background", "Foreground", "Orphan"])
             await world.client.delete_object(job, propagation_policy=policy)
 
-    async def lose_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.client.delete(Pod, name_of(pod), namespace=NAMESPACE)
-
     async def fail_pod(self, world: World) -> None:
         pod = await world.any(Pod, is_active)
         if pod is not None:
@@ -105,7 +99,7 @@ class Job(Scenario):
             if fault:
                 return f"{name_of(job)}: {fault}; {job.status}"
         held = [name_of(pod) for pod in pods if has_finalizer(pod, facts.TRACKING)]
-        return f"pods that nobody lets go: {held}" if held else ""
+        return f"pods with a finalizer: {held}" if held else ""
 
     def _wrong_with(self, job: batch_v1.Job, pods: list[Pod]) -> str:
         status = job.status

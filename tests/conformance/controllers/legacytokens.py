@@ -67,9 +67,6 @@ class Legacytokens(Scenario):
                  self.use, self.revive, self.remove, self.track_anew, *[self.wait] * 8]  # fmt: skip
         await world.dice.choice(edits)(world, world.dice.choice(NAMES))
 
-    async def live(self, world: World) -> None:
-        """No other actor is needed."""
-
     async def make(self, world: World, name: str) -> None:
         metadata = {"name": name, "annotations": {"kubernetes.io/service-account.name": "robot"}}
         body = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": TYPE}

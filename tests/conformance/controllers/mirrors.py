@@ -7,7 +7,7 @@ from typing import Any
 
 from lightkube.models.core_v1 import Endpoints, EndpointSubset, Service
 from lightkube.models.discovery_v1 import EndpointSlice
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.client.objects import annotations_of, labels_of, name_of, uid_of
 from steersman.runtime.owners import controller_of
@@ -30,14 +30,10 @@ class Mirrors(Scenario):
 
     controllers = ("endpointslice-mirroring-controller", "garbage-collector-controller")
 
-    async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.make_service, self.make_service, self.select, self.remove_service, self.make,
-                                    self.make, self.make, self.change, self.change, self.mark, self.remove, self.replace,
-                                    self.break_mirror, self.break_mirror, self.lose_mirror])  # fmt: skip
-        await action(world)
-
-    async def live(self, world: World) -> None:
-        """No other actor is needed."""
+    def edits(self) -> Edits:
+        return [self.make_service, self.make_service, self.select, self.remove_service, self.make,
+                self.make, self.make, self.change, self.change, self.mark, self.remove, self.replace,
+                self.break_mirror, self.break_mirror, self.lose_mirror]  # fmt: skip
 
     # Services
 

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from lightkube.models.core_v1 import Node, Pod
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.client import PatchType
@@ -33,10 +33,9 @@ class Nodelifecycle(Scenario):
         self._truth: dict[str, dict[str, str]] = {}
         self._silent: set[str] = set()
 
-    async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.make, self.make, self.make, self.remove, self.cordon, self.turn, self.turn,
-                                    self.fall_silent, self.wake, self.taint, self.break_taints, self.make_pod])  # fmt: skip
-        await action(world)
+    def edits(self) -> Edits:
+        return [self.make, self.make, self.make, self.remove, self.cordon, self.turn, self.turn,
+                self.fall_silent, self.wake, self.taint, self.break_taints, self.make_pod]  # fmt: skip
 
     async def live(self, world: World) -> None:
         """Act as the kubelets that are not silent."""

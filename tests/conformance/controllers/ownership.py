@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lightkube.models.core_v1 import ConfigMap, Secret
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.client import tree
 from steersman.client.objects import metadata_field, name_of, uid_of
@@ -20,8 +20,8 @@ class Ownership(Scenario):
 
     controllers = ("garbage-collector-controller",)
 
-    async def edit(self, world: World) -> None:
-        await world.dice.choice([self.make, self.make, self.make, self.remove, self.refer, self.hold])(world)
+    def edits(self) -> Edits:
+        return [self.make, self.make, self.make, self.remove, self.refer, self.hold]
 
     async def live(self, world: World) -> None:
         """Remove finalizers after a while."""

@@ -43,9 +43,6 @@ class Policies(Scenario):
         edits = [self.make, self.make, self.make, self.change, self.change, self.change, self.forget, self.remove]
         await world.dice.choice(edits)(world, world.dice.choice(NAMES))
 
-    async def live(self, world: World) -> None:
-        """No other actor is needed."""
-
     def _spec(self, world: World) -> dict[str, Any]:
         dice = world.dice
         named = [names for names, _ in dice.sample(MATCHED, dice.choice([1, 1, 2, 3]))]

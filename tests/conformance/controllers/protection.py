@@ -6,7 +6,7 @@ from typing import Any
 
 from lightkube.models.core_v1 import Event, PersistentVolume, PersistentVolumeClaim, Pod
 from lightkube.models.storage_v1 import VolumeAttributesClass
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.apimachinery.quantity import parse
 from steersman.client.objects import metadata_field, name_of, uid_of
@@ -31,17 +31,16 @@ class Protection(Scenario):
         self._used: dict[str, tuple[str, set[str]]] = {}
         #: Objects that were deleted while in use.
         self._lost: set[str] = set()
-        self._is_told_anew = False
+        self._is_restarted = False
 
     async def prepare(self, world: World) -> None:
         body = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "grows"}}
         await world.client.create({**body, "provisioner": "d.example.com", "allowVolumeExpansion": True})
 
-    async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.make_class, self.make_class, self.remove_class, self.make_claim, self.make_claim,
-                                    self.remove_claim, self.remove_volume, self.make_pod, self.make_pod, self.assign,
-                                    self.remove_pod, self.end_pod, self.grow, self.grow, self.change_class])  # fmt: skip
-        await action(world)
+    def edits(self) -> Edits:
+        return [self.make_class, self.make_class, self.remove_class, self.make_claim, self.make_claim,
+                self.remove_claim, self.remove_volume, self.make_pod, self.make_pod, self.assign,
+                self.terminate_pod, self.end_pod, self.grow, self.grow, self.change_class]  # fmt: skip
 
     async def live(self, world: World) -> None:
         """Act as kubelets, which end deleted pods, as binder and as drivers."""
@@ -167,11 +166,6 @@ class Protection(Scenario):
             body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name_of(pod)}, "target": target}
             await world.client.create_subresource(Pod, name_of(pod), "binding", body, namespace=NAMESPACE)
 
-    async def remove_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.client.delete_object(pod, grace_period_seconds=world.dice.choice([0, 30]))
-
     async def end_pod(self, world: World) -> None:
         pod = await world.any(Pod, lambda pod: not is_finished(pod))
         if pod is not None:
@@ -180,8 +174,8 @@ class Protection(Scenario):
     # What must be so
 
     async def wrong(self, world: World) -> str:
-        if not self._is_told_anew:  # events of rejected requests may be lost, as upstream
-            self._is_told_anew = True
+        if not self._is_restarted:  # events of rejected requests may be lost, as upstream
+            self._is_restarted = True
             await world.restart()
         await self._watch(world)
         if self._lost:
@@ -191,7 +185,7 @@ class Protection(Scenario):
             if not any(has_finalizer(obj, finalizer) for finalizer in _FINALIZERS):
                 return f"{name_of(obj)} is not protected"
             if metadata_field(obj, "deletionTimestamp") and not await self._is_used(world, obj):
-                return f"{name_of(obj)} is still there, and nobody uses it"
+                return f"{name_of(obj)} still exists, unused"
         reported = {(event.involvedObject.uid, event.reason) for event in await world.all(Event)}
         for claim in claims:
             if (
@@ -199,7 +193,7 @@ class Protection(Scenario):
                 and _is_bound(claim, volumes)
                 and (uid_of(claim), "ExternalExpanding") not in reported
             ):
-                return f"{name_of(claim)} is to grow, and nobody was told"
+                return f"{name_of(claim)} should grow, without an event"
         return ""
 
     async def _is_used(self, world: World, obj: Any) -> bool:

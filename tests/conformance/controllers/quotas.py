@@ -9,7 +9,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.apimachinery.quantity import Quantity, parse
 from steersman.client import custom, tree
@@ -54,13 +54,12 @@ class Quotas(Scenario):
         }
         await world.client.create(body)
 
-    async def edit(self, world: World) -> None:
-        edits = [self.make_quota] * 4 + [self.make_pod] * 5 + [self.remove] * 7 + [
+    def edits(self) -> Edits:
+        return [self.make_quota] * 4 + [self.make_pod] * 5 + [self.remove] * 7 + [
             self.make_service, self.make_service, self.make_claim, self.make_claim, self.make_map, self.make_map,
             self.make_widget, self.change_quota, self.remove_quota, self.finish_pod, self.change_service, self.define,
             self.undefine, self.lie,
         ]  # fmt: skip
-        await world.dice.choice(edits)(world)
 
     async def live(self, world: World) -> None:
         """Kubelets end most pods that are deleted."""

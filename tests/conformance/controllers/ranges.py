@@ -7,7 +7,7 @@ from ipaddress import ip_network
 from typing import Any
 
 from lightkube.models.core_v1 import Node
-from tests.conformance.histories import Scenario, World
+from tests.conformance.histories import Edits, Scenario, World
 
 from steersman.client.objects import annotations_of, name_of
 
@@ -32,10 +32,9 @@ class Ranges(Scenario):
         #: CIDRs that two Nodes ever had at once.
         self._shared: set[str] = set()
 
-    async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.make_some, self.make_some, self.make_one, self.make_one, self.remove_some,
-                                    self.remove_one, self.replace, self.replace, self.assign, self.break_ttl])  # fmt: skip
-        await action(world)
+    def edits(self) -> Edits:
+        return [self.make_some, self.make_some, self.make_one, self.make_one, self.remove_some,
+                self.remove_one, self.replace, self.replace, self.assign, self.break_ttl]  # fmt: skip
 
     async def live(self, world: World) -> None:
         """Check that no two Nodes share a CIDR."""

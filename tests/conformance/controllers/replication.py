@@ -7,7 +7,7 @@ from typing import Any
 
 from lightkube.models.apps_v1 import ReplicaSet
 from lightkube.models.core_v1 import Pod, ReplicationController
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.client.objects import labels_of, name_of, uid_of
 from steersman.runtime.owners import controller_of
@@ -32,17 +32,12 @@ class Replication(Scenario):
 
     controllers = ("replicationcontroller", "replicaset", "garbagecollector")
 
-    async def edit(self, world: World) -> None:
-        dice = world.dice
-        action = dice.choice([self.make, self.make, self.scale, self.scale, self.lose_pod, self.relabel, self.add_orphan,
-                              self.remove, self.finish_pod])  # fmt: skip
-        await action(world)
+    def edits(self) -> Edits:
+        return [self.make, self.make, self.scale, self.scale, self.delete_pod, self.relabel, self.add_orphan,
+                self.remove, self.finish_pod]  # fmt: skip
 
     async def live(self, world: World) -> None:
-        """A kubelet makes some Pods ready."""
-        for pod in await world.all(Pod):
-            if is_active(pod) and world.dice.random() < 0.5:
-                await world.set_ready(pod)
+        await world.make_pods_ready()
 
     async def owners(self, world: World) -> list[Any]:
         return [*await world.all(ReplicationController), *await world.all(ReplicaSet)]
@@ -65,16 +60,10 @@ class Replication(Scenario):
             patch = {"spec": {"replicas": world.dice.choice(SIZES)}}
             await world.client.patch(type(owner), name_of(owner), patch, namespace=NAMESPACE)
 
-    async def lose_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.client.delete(Pod, name_of(pod), namespace=NAMESPACE)
-
     async def relabel(self, world: World) -> None:
         pod = await world.any(Pod)
         if pod is not None:
-            label = world.dice.choice([*APPS, "nobody's"])
-            patch = {"metadata": {"labels": {"app": label.replace("'", "")}}}
+            patch = {"metadata": {"labels": {"app": world.dice.choice([*APPS, "unselected"])}}}
             await world.client.patch(Pod, name_of(pod), patch, namespace=NAMESPACE)
 
     async def add_orphan(self, world: World) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from lightkube.models import apps_v1
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 from tests.conformance.controllers.replication import pods_of, template
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.client.objects import labels_of, name_of, uid_of
 from steersman.controllers.statefulset import identity
@@ -25,11 +25,10 @@ class Statefulset(Scenario):
 
     controllers = ("statefulset", "garbagecollector")
 
-    async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.make, self.make, self.change_template, self.change_template, self.scale,
-                                    self.scale, self.move, self.change_retention, self.remove, self.lose_pod,
-                                    self.fail_pod, self.spoil_pod, self.lose_claim, self.lose_revision])  # fmt: skip
-        await action(world)
+    def edits(self) -> Edits:
+        return [self.make, self.make, self.change_template, self.change_template, self.scale,
+                self.scale, self.move, self.change_retention, self.remove, self.delete_pod,
+                self.fail_pod, self.spoil_pod, self.lose_claim, self.lose_revision]  # fmt: skip
 
     async def live(self, world: World) -> None:
         """Act as kubelet, and delete released Pods that block a name."""
@@ -74,11 +73,6 @@ class Statefulset(Scenario):
             policy = world.dice.choice(["Background", "Foreground", "Orphan"])
             await world.client.delete_object(sts, propagation_policy=policy)
 
-    async def lose_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.client.delete(Pod, name_of(pod), namespace=NAMESPACE)
-
     async def fail_pod(self, world: World) -> None:
         pod = await world.any(Pod, is_active)
         if pod is not None:
@@ -91,14 +85,10 @@ class Statefulset(Scenario):
             await world.client.patch(Pod, name_of(pod), {"metadata": {"labels": labels}}, namespace=NAMESPACE)
 
     async def lose_claim(self, world: World) -> None:
-        claim = await world.any(PersistentVolumeClaim)
-        if claim is not None:
-            await world.client.delete(PersistentVolumeClaim, name_of(claim), namespace=NAMESPACE)
+        await world.delete_any(PersistentVolumeClaim)
 
     async def lose_revision(self, world: World) -> None:
-        revision = await world.any(apps_v1.ControllerRevision)
-        if revision is not None:
-            await world.client.delete(apps_v1.ControllerRevision, name_of(revision), namespace=NAMESPACE)
+        await world.delete_any(apps_v1.ControllerRevision)
 
     async def wrong(self, world: World) -> str:
         pods, revisions = await world.all(Pod), await world.all(apps_v1.ControllerRevision)

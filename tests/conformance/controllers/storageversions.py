@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from lightkube.models.coordination_v1 import Lease
-from tests.conformance.histories import Scenario, World, ensure
+from tests.conformance.histories import Edits, Scenario, World, ensure
 
 from steersman.client import custom
 from steersman.client.objects import name_of
@@ -32,8 +32,8 @@ class Storageversions(Scenario):
         #: Versions by resource and server, published since the server's Lease was created.
         self._reported: dict[tuple[str, str], str] = {}
 
-    async def edit(self, world: World) -> None:
-        edits = [
+    def edits(self) -> Edits:
+        return [
             self.come,
             self.come,
             self.come,
@@ -45,10 +45,6 @@ class Storageversions(Scenario):
             self.tell_late,
             self.remove,
         ]
-        await world.dice.choice(edits)(world)
-
-    async def live(self, world: World) -> None:
-        """No other actor is needed."""
 
     async def come(self, world: World) -> None:
         """Start a server: first its lease, then its storage versions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod
-from tests.conformance.histories import NAMESPACE, Scenario, World
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World
 
 from steersman.client.objects import metadata_field, name_of, namespace_of, uid_of
 from steersman.controllers.persistentvolume.matching import best_volume
@@ -22,9 +22,9 @@ class Volumes(Scenario):
         "persistentvolumeclaim-protection-controller",
     )
 
-    async def edit(self, world: World) -> None:
-        edits = [self.make_volume, self.make_volume, self.make_claim, self.make_claim, self.remove_claim]
-        await world.dice.choice([*edits, self.remove_volume, self.free])(world)
+    def edits(self) -> Edits:
+        return [self.make_volume, self.make_volume, self.make_claim, self.make_claim, self.remove_claim,
+                self.remove_volume, self.free]  # fmt: skip
 
     async def live(self, world: World) -> None:
         """A kubelet runs recyclers."""
@@ -61,9 +61,7 @@ class Volumes(Scenario):
         await world.client.create(claim)
 
     async def remove_claim(self, world: World) -> None:
-        claim = await world.any(PersistentVolumeClaim)
-        if claim is not None:
-            await world.client.delete(PersistentVolumeClaim, name_of(claim), namespace=NAMESPACE)
+        await world.delete_any(PersistentVolumeClaim)
 
     async def remove_volume(self, world: World) -> None:
         volumes = await world.client.list(PersistentVolume)
@@ -105,11 +103,11 @@ class Volumes(Scenario):
         phase, reference = volume.status.phase, volume.spec.claimRef
         claim = claims.get(reference.uid) if reference and reference.uid else None
         if phase == "Bound" and (claim is None or claim.spec.volumeName != name_of(volume)):
-            return "bound to nobody"
+            return "bound without a claim"
         if phase == "Available" and reference and reference.uid:
             return "available, but promised"
         if phase == "Pending":
-            return "nobody looked at it"
+            return "not processed"
         if metadata_field(volume, "deletionTimestamp") and phase != "Bound":
             return f"it is still being deleted, {phase}"
         if phase == "Released" and volume.spec.persistentVolumeReclaimPolicy != "Retain":

@@ -12,7 +12,7 @@ from typing import Any
 
 from lightkube.models.core_v1 import Node, Pod
 from lightkube.models.resource_v1 import DeviceClass, ResourceClaim, ResourceSlice
-from tests.conformance.histories import NAMESPACE, Scenario, World, ensure
+from tests.conformance.histories import NAMESPACE, Edits, Scenario, World, ensure
 
 from steersman.scheduler.configuration.settings import Settings
 from steersman.scheduler.core import AssumedPod, SchedulerCore
@@ -49,10 +49,10 @@ class Scheduling(Scenario):
 
     # Edits
 
-    async def edit(self, world: World) -> None:
-        action = world.dice.choice([self.add_pod] * 6 + [self.delete_pod] * 2 + [self.finish_pod, self.add_node,
-                                    self.change_node, self.delete_node, self.open_gate, self.delete_claim])  # fmt: skip
-        await action(world)
+    def edits(self) -> Edits:
+        return [self.add_pod] * 6 + [self.delete_pod] * 2 + [
+            self.finish_pod, self.add_node, self.change_node, self.delete_node, self.open_gate, self.delete_claim,
+        ]  # fmt: skip
 
     async def add_node(self, world: World) -> None:
         name = self._name("n")
@@ -126,15 +126,8 @@ class Scheduling(Scenario):
             ResourceClaim.from_dict({"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec})
         )
 
-    async def delete_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.client.delete(Pod, pod.metadata.name, namespace=NAMESPACE)
-
     async def delete_claim(self, world: World) -> None:
-        claim = await world.any(ResourceClaim)
-        if claim is not None:
-            await world.client.delete(ResourceClaim, claim.metadata.name, namespace=NAMESPACE)
+        await world.delete_any(ResourceClaim)
 
     async def finish_pod(self, world: World) -> None:
         pod = await world.any(Pod, lambda pod: bool(pod.spec.nodeName))
