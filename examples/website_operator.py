@@ -111,7 +111,7 @@ def plan_website(website: Website, page: ConfigMap | None, *, now: str) -> Plan:
     if page is None:
         return Plan(create=_page_of(website, data))
     if not is_controlled_by(page, website):
-        return Plan(status=_with_status(website, "False", "NameTaken", "the ConfigMap is somebody else's", now))
+        return Plan(status=_with_status(website, "False", "NameTaken", "the ConfigMap has another owner", now))
     if page.data != data:
         return Plan(update=msgspec.structs.replace(page, data=data))
     return Plan(status=_with_status(website, "True", "Published", "the page is up to date", now))

@@ -270,7 +270,9 @@ def check_rest(world: World, live: list[Candidate], rest: float) -> None:
     """Check that a best candidate leads and stays the leader."""
     holder = world.lease.holder if world.lease is not None else ""
     if not (holder and world.processes[holder].leads(world.now)):
-        raise AssertionError(f"nobody leads {SETTLED_SECONDS} s after the rest began at {rest:.3f}: {world.lease}")
+        raise AssertionError(
+            f"no candidate leads {SETTLED_SECONDS} s after the rest began at {rest:.3f}: {world.lease}"
+        )
     best = oldest_emulation_version(live, holder=holder).name
     if best != holder:
         raise AssertionError(f"{holder} leads though {best} is better: {world.holders}")

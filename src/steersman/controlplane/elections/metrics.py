@@ -27,7 +27,9 @@ class ElectionMetrics:
         )
         #: Writes rejected with a conflict; the step is retried.
         self.lost_races: Final = Counter(
-            "steersman_election_lost_races_total", "Decisions that somebody else's write made void", registry=registry
+            "steersman_election_lost_races_total",
+            "Decisions discarded because of a conflicting write",
+            registry=registry,
         )
         #: Assignments written by this server.
         self.leader_changes: Final = Counter(
