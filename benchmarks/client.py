@@ -123,7 +123,7 @@ class _Connection(asyncio.Protocol):
         self._result = result
         self._done = done
         #: The connection stays open after the last request.
-        self._is_kept = False
+        self._is_reused = False
         self._transport: asyncio.Transport
         self._buffer = bytearray()
         self._missing = -1  # bytes of the body still to come; -1: the head is not complete; -2: chunked
@@ -145,10 +145,10 @@ class _Connection(asyncio.Protocol):
                 answered.set_result(None)
             return following
 
-        self._make, self._is_kept = make, True
+        self._make, self._is_reused = make, True
         self._next()
         await answered
-        self._is_kept = False
+        self._is_reused = False
 
     def start(self, make: Callable[[], bytes | None]) -> None:
         """Send the first request of ``make``, which returns None after the last one."""
@@ -158,7 +158,7 @@ class _Connection(asyncio.Protocol):
     def _next(self) -> None:
         request = self._make()
         if request is None:
-            if self._is_kept:
+            if self._is_reused:
                 return
             self._transport.close()
             if not self._done.done():

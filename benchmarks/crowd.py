@@ -54,19 +54,19 @@ class Meter:
 
     def start(self) -> None:
         self._used = {name: cpu_seconds(pid) for name, pid in self.pids.items()}
-        self._begun = time.perf_counter()
+        self._started_at = time.perf_counter()
 
     def cpu(self) -> dict[str, float]:
         return {name: cpu_seconds(pid) - self._used[name] for name, pid in self.pids.items()}
 
     def summary(self) -> str:
-        seconds = time.perf_counter() - self._begun
+        seconds = time.perf_counter() - self._started_at
         cpu = ", ".join(f"{name} {used:.1f} s" for name, used in self.cpu().items())
         memory = ", ".join(f"{name} {process_megabytes(pid):.0f} MB" for name, pid in self.pids.items())
         return f"{seconds:7.1f} s; CPU: {cpu}; memory: {memory}"
 
     def cores(self) -> float:
-        return sum(self.cpu().values()) / (time.perf_counter() - self._begun)
+        return sum(self.cpu().values()) / (time.perf_counter() - self._started_at)
 
 
 @contextmanager

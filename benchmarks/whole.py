@@ -38,13 +38,13 @@ class Costs:
     def __init__(self, plane: ControlPlane) -> None:
         self._pids = processes(plane.pid)
         self._start = {name: cpu_seconds(pid) for name, pid in self._pids.items()}
-        self._begun = time.perf_counter()
+        self._started_at = time.perf_counter()
 
     def summary(self) -> str:
         return "CPU: " + ", ".join(f"{name} {used:.1f} s" for name, used in self._used().items())
 
     def cores(self) -> float:
-        return sum(self._used().values()) / (time.perf_counter() - self._begun)
+        return sum(self._used().values()) / (time.perf_counter() - self._started_at)
 
     def rss_megabytes(self) -> dict[str, float]:
         return {name: process_megabytes(pid) for name, pid in self._pids.items()}

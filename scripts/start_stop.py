@@ -75,7 +75,7 @@ class Round:
         held, self.pipe = os.pipe()
         environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
         environment |= {"TMPDIR": str(self.temporary), "XDG_STATE_HOME": str(self.state), MARK: self.mark}
-        self.begun = time.monotonic()
+        self.started_at = time.monotonic()
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "steersman", *arguments, f"--parent-pipe={held}"],
@@ -91,7 +91,7 @@ class Round:
             output += line
             if "export KUBECONFIG" in line:
                 self.kubeconfig = KUBECONFIG.search(output)[1]
-                return time.monotonic() - self.begun
+                return time.monotonic() - self.started_at
         raise BrokenPromiseError(f"did not become ready: {self.log.read_text()}")
 
     def run_pod(self) -> None:

@@ -49,10 +49,10 @@ class Accounts(Scenario):
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
         #: Runs of the manager in which Secrets were created, by their UID.
-        self._made: dict[str, int] = {}
+        self._created_in_life: dict[str, int] = {}
         #: Account UIDs by UIDs of Secrets that only their user may delete.
-        self._kept: dict[str, str] = {}
-        self._gone: list[Gone] = []
+        self._protected: dict[str, str] = {}
+        self._deleted: list[Gone] = []
 
     async def prepare(self, world: World) -> None:
         key_file, ca_file = world.folder / "sa.key", world.folder / "ca.crt"
@@ -93,10 +93,10 @@ class Accounts(Scenario):
         metadata = {"name": name, "namespace": namespace, "annotations": annotations}
         body = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": TYPE}
         created = await world.client.create(body)
-        self._made[created["metadata"]["uid"]] = world.lives
+        self._created_in_life[created["metadata"]["uid"]] = world.lives
         if uids and uid in ("", *uids):
-            self._kept[created["metadata"]["uid"]] = uids[0]
-        self._gone = [secret_key for secret_key in self._gone if secret_key[:2] != (namespace, name)]
+            self._protected[created["metadata"]["uid"]] = uids[0]
+        self._deleted = [secret_key for secret_key in self._deleted if secret_key[:2] != (namespace, name)]
 
     async def lose_secret(self, world: World, namespace: str) -> None:
         secret = await self._secret(world, namespace)
@@ -105,10 +105,10 @@ class Accounts(Scenario):
         if world.dice.random() < 0.5:
             await ensure(self._list(world, secret))
         await world.client.delete_object(secret, uid=uid_of(secret))
-        self._kept.pop(uid_of(secret), None)
+        self._protected.pop(uid_of(secret), None)
         if (secret.data or {}).get("token"):
             account_uid = annotations_of(secret)[UID]
-            self._gone.append(Gone(namespace, name_of(secret), account_uid, self._made[uid_of(secret)]))
+            self._deleted.append(Gone(namespace, name_of(secret), account_uid, self._created_in_life[uid_of(secret)]))
 
     async def damage_secret(self, world: World, namespace: str) -> None:
         secret = await self._secret(world, namespace)
@@ -195,11 +195,11 @@ class Accounts(Scenario):
     ) -> str:  # fmt: skip
         """Return what the controllers should not have deleted, and what they should have."""
         uids, existing = {uid_of(item) for item in accounts.values()}, {uid_of(secret) for secret in secrets}
-        lost = [uid for uid, account in self._kept.items() if account in uids and uid not in existing]
+        lost = [uid for uid, account in self._protected.items() if account in uids and uid not in existing]
         if lost:
             return f"secrets of accounts that live are gone: {lost}"
         stored_secrets = {(namespace_of(secret), name_of(secret)) for secret in secrets}
-        for gone in self._gone:
+        for gone in self._deleted:
             if gone.life == world.lives and gone[:2] not in stored_secrets:
                 listing = [item for item in accounts.values() if uid_of(item) == gone.account_uid]
                 if any(reference.name == gone.name for holder in listing for reference in holder.secrets or ()):

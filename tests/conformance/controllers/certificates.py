@@ -86,13 +86,13 @@ class Certificates(Scenario):
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
         #: Kind and user of the request, by its UID.
-        self._asked: dict[str, tuple[RequestTraits, User]] = {}
+        self._requests: dict[str, tuple[RequestTraits, User]] = {}
         #: Groups with their permission, and UIDs of requests whose user had it at some time.
         self._rights: set[str] = set()
         self._could: set[str] = set()
         #: First certificate and latest state of existing requests, by UID.
         self._certificates: dict[str, str] = {}
-        self._seen: dict[str, dict[str, Any]] = {}
+        self._observed: dict[str, dict[str, Any]] = {}
         self._too_early = ""
 
     async def prepare(self, world: World) -> None:
@@ -111,12 +111,12 @@ class Certificates(Scenario):
     async def live(self, world: World) -> None:
         """Check that deleted requests were due."""
         requests = {request["metadata"]["uid"]: request for request in await world.client.list(REQUESTS)}
-        for uid in self._seen.keys() - requests.keys():
-            gone = self._seen[uid]
+        for uid in self._observed.keys() - requests.keys():
+            gone = self._observed[uid]
             seconds = min(gone["spec"].get("expirationSeconds") or 3600, 3600)
             if world.clock.now() < _time(gone["metadata"]["creationTimestamp"]) + timedelta(seconds=seconds):
                 self._too_early = f"{gone['metadata']['name']} went too early: {gone}"
-        self._seen = requests
+        self._observed = requests
 
     async def ask(self, world: World) -> None:
         dice = world.dice
@@ -138,7 +138,7 @@ class Certificates(Scenario):
             )
         )
         uid = json.loads(answer.body)["metadata"]["uid"]
-        self._asked[uid] = (kind, user)
+        self._requests[uid] = (kind, user)
         if user.group in self._rights:
             self._could.add(uid)
 
@@ -159,14 +159,14 @@ class Certificates(Scenario):
         if requests:
             csr = world.dice.choice(requests)
             await world.client.delete_object(csr)
-            self._seen.pop(csr["metadata"]["uid"], None)
+            self._observed.pop(csr["metadata"]["uid"], None)
 
     async def give_right(self, world: World) -> None:
         group = world.dice.choice(sorted(RIGHTS))
         role = f"system:certificates.k8s.io:certificatesigningrequests:{RIGHTS[group]}"
         await self._bind(world, group, group, role)
         self._rights.add(group)
-        self._could |= {uid for uid, (_, user) in self._asked.items() if user.group == group}
+        self._could |= {uid for uid, (_, user) in self._requests.items() if user.group == group}
 
     async def take_right(self, world: World) -> None:
         group = world.dice.choice(sorted(RIGHTS))
@@ -192,12 +192,12 @@ class Certificates(Scenario):
         for csr in await world.client.list(REQUESTS):
             fault = self._wrong_with(csr, world.clock.now())
             if fault:
-                return f"{csr['metadata']['name']}: {fault}; {self._asked[csr['metadata']['uid']]}, {csr['status']}"
+                return f"{csr['metadata']['name']}: {fault}; {self._requests[csr['metadata']['uid']]}, {csr['status']}"
         return ""
 
     def _wrong_with(self, csr: dict[str, Any], now: datetime) -> str:
         uid, status = csr["metadata"]["uid"], csr["status"]
-        kind, user = self._asked[uid]
+        kind, user = self._requests[uid]
         types = [condition["type"] for condition in status.get("conditions") or ()]
         if len(types) != len(set(types)):
             return "a condition is there twice"

@@ -64,7 +64,7 @@ class Legacytokens(Scenario):
         """Check the cleaner's writes before each edit."""
         await self._observe(world)
         edits = [self.make, self.make, self.make, self.list_it, self.list_it, self.unlist, self.mount, self.unmount,
-                 self.use, self.revive, self.remove, self.track_anew, *[self.wait] * 8]  # fmt: skip
+                 self.use, self.revive, self.remove, self.restart_tracking, *[self.wait] * 8]  # fmt: skip
         await world.dice.choice(edits)(world, world.dice.choice(NAMES))
 
     async def make(self, world: World, name: str) -> None:
@@ -118,7 +118,7 @@ class Legacytokens(Scenario):
         await world.client.delete(Secret, name, namespace=NAMESPACE)
         self._tokens.pop(name, None)
 
-    async def track_anew(self, world: World, name: str) -> None:
+    async def restart_tracking(self, world: World, name: str) -> None:
         """Delete the start of the tracking period; the API server records another one."""
         await world.client.delete(ConfigMap, TRACKING, namespace="kube-system")
         await world.advance(1)

@@ -28,7 +28,7 @@ class Ranges(Scenario):
     }  # fmt: skip
 
     def __init__(self) -> None:
-        self._made = 0
+        self._created_count = 0
         #: CIDRs that two Nodes ever had at once.
         self._shared: set[str] = set()
 
@@ -46,8 +46,8 @@ class Ranges(Scenario):
             await self.make_one(world)
 
     async def make_one(self, world: World) -> None:
-        self._made += 1
-        await self._make(world, f"n{self._made}")
+        self._created_count += 1
+        await self._make(world, f"n{self._created_count}")
 
     async def _make(self, world: World, name: str) -> None:
         body: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
@@ -57,9 +57,9 @@ class Ranges(Scenario):
 
     def _own(self, world: World) -> dict[str, Any]:
         """Return a CIDR outside the controller's range, so that no other Node can get it meanwhile."""
-        self._made += 1
-        high, low = divmod(self._made, 256)
-        cidrs = [f"192.168.{high}.{low}/32", f"fd01::{self._made:x}/128"]
+        self._created_count += 1
+        high, low = divmod(self._created_count, 256)
+        cidrs = [f"192.168.{high}.{low}/32", f"fd01::{self._created_count:x}/128"]
         return {"podCIDR": cidrs[0], "podCIDRs": cidrs}
 
     async def _some(self, world: World, count: int) -> list[str]:

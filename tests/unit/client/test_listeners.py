@@ -26,16 +26,16 @@ class Slow:
 
     def __init__(self, supervisor, **options):
         self.clock = FakeClock()
-        self.heard = []
+        self.changes = []
         self.handler = Handler(self.hear, **options)
         supervisor.start("handler", self.handler.run())
 
     async def hear(self, change):
         await self.clock.sleep(1)
-        self.heard.append(change)
+        self.changes.append(change)
 
 
-async def offered(slow, *changes):
+async def offer(slow, *changes):
     """Return a started task that offers the changes."""
 
     async def offer():
@@ -63,9 +63,9 @@ async def test_callback_exception_is_logged(caplog):
 
 async def test_handler_receives_initial_objects_first_then_changes_in_order(supervisor):
     slow = Slow(supervisor, initial=[A1, B1])
-    await offered(slow, Updated(A1, A2))
+    await offer(slow, Updated(A1, A2))
     await slow.clock.advance(10)
-    assert slow.heard == [Added(A1, is_initial=True), Added(B1, is_initial=True), Updated(A1, A2)]
+    assert slow.changes == [Added(A1, is_initial=True), Added(B1, is_initial=True), Updated(A1, A2)]
 
 
 async def test_handler_exception_is_logged(supervisor, caplog):
@@ -86,40 +86,40 @@ async def test_handler_exception_is_logged(supervisor, caplog):
 
 async def test_offer_waits_when_the_queue_is_full_with_wait(supervisor):
     slow = Slow(supervisor, capacity=1)
-    task = await offered(slow, Added(A1), Added(B1), Added(C1))
+    task = await offer(slow, Added(A1), Added(B1), Added(C1))
     assert (task.done(), slow.handler.queued) == (False, 1)
     await slow.clock.advance(1)
     assert task.done()
     await slow.clock.advance(5)
-    assert slow.heard == [Added(A1), Added(B1), Added(C1)]
+    assert slow.changes == [Added(A1), Added(B1), Added(C1)]
 
 
 async def test_offer_merges_changes_of_an_object_with_coalesce(supervisor):
     slow = Slow(supervisor, capacity=1, overflow=Overflow.COALESCE)
     changes = [Added(B1), Added(C1), Added(A1), Updated(A1, A2), Updated(A2, A3), Deleted(B1), Added(B1)]
-    task = await offered(slow, *changes)
+    task = await offer(slow, *changes)
     assert task.done()
     await slow.clock.advance(10)
-    assert slow.heard == [Added(B1), Added(C1), Added(A3), Deleted(B1), Added(B1)]
+    assert slow.changes == [Added(B1), Added(C1), Added(A3), Deleted(B1), Added(B1)]
 
 
 async def test_offer_drops_addition_and_deletion_with_coalesce(supervisor):
     slow = Slow(supervisor, capacity=1, overflow=Overflow.COALESCE)
-    await offered(slow, Added(B1), Added(C1), Added(A1), Deleted(A1))
+    await offer(slow, Added(B1), Added(C1), Added(A1), Deleted(A1))
     await slow.clock.advance(10)
-    assert slow.heard == [Added(B1), Added(C1)]
+    assert slow.changes == [Added(B1), Added(C1)]
     assert slow.handler.queued == 0
 
 
 async def test_offer_queues_at_most_two_changes_per_object_with_coalesce(supervisor):
     slow = Slow(supervisor, capacity=1, overflow=Overflow.COALESCE)
-    await offered(slow, Added(B1), Added(C1), *[Deleted(A1), Added(A2), Updated(A2, A3)] * 5)
+    await offer(slow, Added(B1), Added(C1), *[Deleted(A1), Added(A2), Updated(A2, A3)] * 5)
     assert slow.handler.queued <= 3
 
 
 async def test_drained_waits_until_all_changes_are_processed(supervisor):
     slow = Slow(supervisor)
-    await offered(slow, Added(A1), Added(B1))
+    await offer(slow, Added(A1), Added(B1))
     task = asyncio.ensure_future(slow.handler.drained())
     await slow.clock.advance(1)
     assert not task.done()

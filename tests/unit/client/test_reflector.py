@@ -32,16 +32,16 @@ B6 = config_map("b", 6)
 
 class Sink:
     def __init__(self):
-        self.heard = []
+        self.calls = []
 
     def transform(self, obj):
         return obj
 
     async def replace(self, objects):
-        self.heard.append(("ALL", [f"{key_of(o)}@{resource_version_of(o)}" for o in objects]))
+        self.calls.append(("ALL", [f"{key_of(o)}@{resource_version_of(o)}" for o in objects]))
 
     async def change(self, kind, obj):
-        self.heard.append((kind, f"{key_of(obj)}@{resource_version_of(obj)}"))
+        self.calls.append((kind, f"{key_of(obj)}@{resource_version_of(obj)}"))
 
     def progressed(self):
         pass
@@ -67,7 +67,7 @@ async def running(*script, options=LIST, sink=None):
     reflector = Reflector(source, sink, clock=clock, dice=random.Random(1), options=options)
     task = asyncio.create_task(reflector.run())
     await clock.advance(0)
-    yield clock, transport, sink.heard, reflector
+    yield clock, transport, sink.calls, reflector
     failed = task.done()
     task.cancel()
     await asyncio.wait([task])

@@ -15,16 +15,16 @@ from steersman.client.transport import Request, TransportError
 
 class Metrics:
     def __init__(self):
-        self.heard = []
+        self.observations = []
 
     def request_done(self, *, method, host, code, duration_seconds):
-        self.heard.append((method, host, code, duration_seconds))
+        self.observations.append((method, host, code, duration_seconds))
 
     def retried(self, *, method, host, code):
-        self.heard.append(("retry", method, code))
+        self.observations.append(("retry", method, code))
 
     def throttled(self, *, method, host, waited_seconds):
-        self.heard.append(("throttled", waited_seconds))
+        self.observations.append(("throttled", waited_seconds))
 
 
 def sender(transport, clock, **options):
@@ -114,7 +114,7 @@ async def test_requests_wait_for_the_rate_limiter():
     assert not task.done()
     await clock.advance(0.2)
     assert task.result().status == 200
-    assert [received for received in metrics.heard if received[0] == "throttled"] == [
+    assert [received for received in metrics.observations if received[0] == "throttled"] == [
         ("throttled", 0),
         ("throttled", 1.0),
     ]
@@ -123,7 +123,7 @@ async def test_requests_wait_for_the_rate_limiter():
 async def test_metrics_count_requests_and_retries():
     metrics = Metrics()
     await send("GET", TransportError("reset"), refusal(429, headers={"retry-after": "2"}), answer({}), metrics=metrics)
-    assert metrics.heard == [
+    assert metrics.observations == [
         ("GET", "scripted", "<error>", 0),
         ("retry", "GET", "<error>"),
         ("GET", "scripted", "429", 0),

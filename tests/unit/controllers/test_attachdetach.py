@@ -186,14 +186,14 @@ class Refusing:
 
     def __init__(self, client):
         self._client = client
-        self.asked = 0
+        self.request_count = 0
 
     def __getattr__(self, name):
         return getattr(self._client, name)
 
     async def create(self, attachment):
         if attachment.spec.nodeName == "n":
-            self.asked += 1
+            self.request_count += 1
             raise internal_error("not now")
         return await self._client.create(attachment)
 
@@ -203,7 +203,7 @@ async def test_requested_attachment_blocks_other_nodes(cluster, pod_spec):
     controller.client = client = Refusing(controller.client)
     await bound(cluster, "n", "m")
     await using(cluster, pod_spec, "p", "n")
-    await cluster.until(lambda: client.asked)
+    await cluster.until(lambda: client.request_count)
     await using(cluster, pod_spec, "q", "m")
     await cluster.clock.advance(10)
     assert await attached(cluster) == []

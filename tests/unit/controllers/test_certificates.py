@@ -283,9 +283,9 @@ async def test_requests_of_pods_are_deleted_when_they_are_due(cluster):
     async def names():
         return [result.metadata.name for result in await cluster.client.list(requests)]
 
-    async def one_is_gone():
+    async def is_deleted():
         return await names() == ["young"]
 
     await cluster.clock.advance(200)
     assert await names() == ["old", "young"]
-    await cluster.until(one_is_gone, step_seconds=5, within_seconds=200)
+    await cluster.until(is_deleted, step_seconds=5, within_seconds=200)

@@ -268,16 +268,16 @@ async def test_each_change_of_an_unexpected_job_repeats_its_event(cluster):
     metadata = {"ownerReferences": [reference.tree()]}
     await cluster.make("batch/v1", "Job", "mine", namespace="default", metadata=metadata, spec=JOB["spec"])
 
-    def seen(count):
+    def is_observed(count):
         async def so():
             return [event.get("count") for event in await cluster.events("UnexpectedJob")] == [count]
 
         return so
 
-    await cluster.until(seen(1))
+    await cluster.until(is_observed(1))
     status = {"active": 1, "startTime": cluster.clock.now().replace(microsecond=0)}
     await cluster.client.patch(Job, "mine", {"status": status}, namespace="default", subresource="status")
-    await cluster.until(seen(2))
+    await cluster.until(is_observed(2))
 
 
 async def test_reconcile_replaces_an_active_job(cluster):

@@ -199,11 +199,11 @@ async def test_uncountable_budget_has_the_reason_in_its_condition(cluster, pod_s
     await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "nodeName": "x"}, metadata=metadata)
     await cluster.make(*KIND, "b", namespace="default", spec={"maxUnavailable": 1, "selector": {}})
 
-    def says_why(pdb):
+    def has_reason(pdb):
         rows = (pdb.get("status") or {}).get("conditions") or ()
         return any((row["reason"], row["message"]) == ("SyncFailed", message) for row in rows)
 
-    await cluster.eventually(*KIND, "b", says_why, namespace="default")
+    await cluster.eventually(*KIND, "b", has_reason, namespace="default")
     await cluster.until(lambda: cluster.events("CalculateExpectedPodCountFailed"))
 
 

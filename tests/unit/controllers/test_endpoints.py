@@ -505,10 +505,10 @@ async def test_slice_deleted_during_a_disconnect_is_recreated(cluster, build, ca
     controller = await cluster.start(build)
     await getattr(controller, cache).close()  # the watch was cut when it was made
 
-    async def there():
+    async def listed():
         return await cluster.client.list(created, namespace="default")
 
     await make_service(cluster)
-    (first,) = await cluster.until(there)
+    (first,) = await cluster.until(listed)
     await cluster.client.delete_object(first)
-    await cluster.until(there)
+    await cluster.until(listed)

@@ -325,10 +325,10 @@ async def test_custom_resources_are_collected_once_served(cluster):
     await cluster.client.delete_object(parent, propagation_policy="Background")
     toys = await cluster.client.discover("example.com/v1", "Toy")
 
-    async def gone():
+    async def are_deleted():
         return not await cluster.client.list(toys)
 
-    await cluster.until(gone)
+    await cluster.until(are_deleted)
 
 
 async def test_build_returns_none_when_disabled(cluster):

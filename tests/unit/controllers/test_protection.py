@@ -142,12 +142,12 @@ def test_groups_used_by_unfinished_pods(spec, phase, groups):
 
 
 @pytest.fixture
-def groups_are_kept(monkeypatch):
+def protected_groups(monkeypatch):
     """Keep the pods' group reference, which the server drops without the feature gate."""
     monkeypatch.setattr(pod_defaults, "drop_disabled", lambda spec: None)
 
 
-@pytest.mark.usefixtures("groups_are_kept")
+@pytest.mark.usefixtures("protected_groups")
 async def test_group_is_kept_until_its_last_pod_has_finished(cluster, pod_spec):
     await cluster.define(pod_groups.GROUPS)
     await cluster.start(pod_groups.build)
@@ -160,19 +160,19 @@ async def test_group_is_kept_until_its_last_pod_has_finished(cluster, pod_spec):
             await cluster.clock.advance(1)
         await cluster.client.delete_object(created)
 
-    async def left():
+    async def remaining():
         return [group.metadata.name for group in await cluster.client.list(pod_groups.GROUPS)]
 
-    async def one_is_left():
-        return await left() == ["g"]
+    async def one_remains():
+        return await remaining() == ["g"]
 
-    await cluster.until(one_is_left)
+    await cluster.until(one_remains)
     await cluster.clock.advance(5)
-    assert await left() == ["g"]
+    assert await remaining() == ["g"]
     running = await cluster.find("v1", "Pod", "p", namespace="default")
     await cluster.client.update_status({**running, "status": {**running["status"], "phase": "Succeeded"}})
 
-    async def none_is_left():
-        return not await left()
+    async def none_remains():
+        return not await remaining()
 
-    await cluster.until(none_is_left)
+    await cluster.until(none_remains)

@@ -187,15 +187,15 @@ class Lossy:
 
     def __init__(self, client):
         self._client = client
-        self.asked = 0
+        self.request_count = 0
 
     def __getattr__(self, name):
         return getattr(self._client, name)
 
     async def create(self, obj):
-        self.asked += 1
+        self.request_count += 1
         created = await self._client.create(obj)
-        if self.asked == 1:
+        if self.request_count == 1:
             raise RequestFailed("connection reset by peer")
         return created
 
@@ -209,7 +209,7 @@ async def test_claim_with_a_lost_create_response_is_not_created_twice(cluster, p
     await cluster.eventually(
         "v1", "Pod", "p", lambda obj: obj["status"].get("resourceClaimStatuses"), namespace="default"
     )
-    assert (client.asked, len(await cluster.client.list(tree(*CLAIM)))) == (1, 1)
+    assert (client.request_count, len(await cluster.client.list(tree(*CLAIM)))) == (1, 1)
 
 
 async def test_finished_pod_loses_claims_missing_in_its_status(cluster, pod_spec):
@@ -220,10 +220,10 @@ async def test_finished_pod_loses_claims_missing_in_its_status(cluster, pod_spec
     await cluster.until(lambda: cluster.client.list(tree(*CLAIM)))
     await cluster.client.patch(Pod, "p", {"status": {"phase": "Succeeded"}}, namespace="default", subresource="status")
 
-    async def none_is_left():
+    async def none_remains():
         return not await cluster.client.list(tree(*CLAIM))
 
-    await cluster.until(none_is_left)
+    await cluster.until(none_remains)
 
 
 async def test_finished_pod_loses_its_extended_resource_claim(cluster, pod_spec):
@@ -238,7 +238,7 @@ async def test_finished_pod_loses_its_extended_resource_claim(cluster, pod_spec)
     await cluster.make(*CLAIM, "c", namespace="default", spec=DEVICES, metadata=metadata, status=status)
     await cluster.client.patch(Pod, "p", {"status": {"phase": "Succeeded"}}, namespace="default", subresource="status")
 
-    async def it_is_gone():
+    async def is_deleted():
         return not await cluster.client.list(tree(*CLAIM))
 
-    await cluster.until(it_is_gone)
+    await cluster.until(is_deleted)

@@ -139,10 +139,10 @@ async def test_reconcile_writes_the_status_once_and_deletes_when_due(cluster):
     await cluster.clock.advance(3000)
     assert await conditions(cluster) == status
 
-    async def none_is_left():
+    async def none_remains():
         return not await cluster.client.list(REQUESTS)
 
-    await cluster.until(none_is_left, step_seconds=10, within_seconds=700)
+    await cluster.until(none_remains, step_seconds=10, within_seconds=700)
 
 
 async def test_reconcile_waits_for_a_late_slice(cluster):

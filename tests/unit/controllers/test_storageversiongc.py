@@ -81,7 +81,7 @@ async def test_entries_are_removed_with_their_servers_lease(cluster):
     await cluster.until(common)
     await cluster.client.delete(tree("coordination.k8s.io/v1", "Lease"), "b", namespace="kube-system")
 
-    async def gone():
+    async def is_deleted():
         return not await cluster.client.list(STORAGE_VERSIONS)
 
-    await cluster.until(gone)
+    await cluster.until(is_deleted)

@@ -44,7 +44,7 @@ def reasons(monkeypatch):
     return new_reasons
 
 
-async def seen(read):
+async def until(read):
     """Return the result of ``read`` once it has one."""
     async with asyncio.timeout(HANG_SECONDS):
         while True:
@@ -78,7 +78,7 @@ async def holder(client):
 
 async def test_controller_manager_leads_with_service_accounts_and_releases_its_lease(server, start, client, reasons):
     running = await start(use_service_account_credentials=True, leader_elect_identity="me", **PATIENT)
-    lease = await seen(lambda: holder(client))
+    lease = await until(lambda: holder(client))
     assert lease["spec"]["holderIdentity"] == "me"
     controller = {
         "apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": "rc"},
@@ -90,7 +90,7 @@ async def test_controller_manager_leads_with_service_accounts_and_releases_its_l
         obj = await client.get(tree("v1", "ReplicationController"), "rc", namespace="default")
         return obj["status"].get("observedGeneration") and obj
 
-    result = await seen(counted)
+    result = await until(counted)
     assert {entry["manager"] for entry in result["metadata"]["managedFields"]} >= {"kube-controller-manager"}
     await client.get(tree("v1", "ServiceAccount"), "replication-controller", namespace="kube-system")
     reasons.give("enough")
@@ -104,7 +104,7 @@ async def until_leading(client):
     async def events():
         return [event for event in await client.list(EVENT) if event["message"] == "me became leader"]
 
-    await seen(events)
+    await until(events)
 
 
 async def test_losing_the_lease_ends_the_process(start, client):
@@ -125,7 +125,7 @@ async def test_process_contends_again_when_the_lease_is_lost_with_leader_elect_r
         lease = await holder(client)
         return lease["spec"].get("holderIdentity") == "me" and lease
 
-    assert (await seen(led_again))["spec"]["leaseTransitions"] >= 1
+    assert (await until(led_again))["spec"]["leaseTransitions"] >= 1
     reasons.give("enough")
     assert await running == 0
 
@@ -160,7 +160,7 @@ async def test_lease_lost_while_the_process_stops_is_no_error(reasons):
 async def test_controller_manager_creates_a_candidate_with_coordinated_election(start, client, reasons):
     candidates = tree("coordination.k8s.io/v1beta1", "LeaseCandidate")
     running = await start(leader_elect_identity="me", coordinated_leader_election=True)
-    result = await seen(lambda: client.get(candidates, "me", namespace="kube-system"))
+    result = await until(lambda: client.get(candidates, "me", namespace="kube-system"))
     assert result["spec"]["leaseName"] == "kube-controller-manager"
     reasons.give("enough")
     assert await running == 0

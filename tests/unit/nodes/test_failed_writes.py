@@ -26,14 +26,14 @@ class FailingWrites:
         self._inner = inner
         self._failure = failure
         self._method, self._prefix = method, path
-        self._left = times
+        self._remaining = times
         self.failed = 0
 
     async def request(self, request: Request) -> Response:
         is_concerned = request.method == self._method and request.path.startswith(self._prefix)
-        if not is_concerned or not self._left:
+        if not is_concerned or not self._remaining:
             return await self._inner.request(request)
-        self._left -= 1
+        self._remaining -= 1
         self.failed += 1
         if self._failure.isdigit():
             return Response(int(self._failure), {}, status(int(self._failure)))

@@ -28,14 +28,14 @@ class Host:
     """Host that echoes its input."""
 
     def __init__(self) -> None:
-        self.asked = []
+        self.options = []
         self.sizes = []
 
     def has(self, pod):
         return True
 
     async def logs(self, pod, container, options):
-        self.asked.append(options)
+        self.options.append(options)
         if options.previous:
             raise RequestError("no such log")
         yield b"one\n"

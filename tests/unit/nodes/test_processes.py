@@ -415,14 +415,14 @@ class RunningPod:
     """Running pod worker, with a wait for its status."""
 
     def __init__(self, obj, context):
-        self.made = obj
+        self.pod = obj
         self.changed = asyncio.Event()
         self.context = context
         self.life = PodWorker(obj, context, changed=self.changed.set)
         self.task = asyncio.create_task(self.life.run())
 
     def status(self):
-        return self.life.status(self.made, host_ip="h", pod_ip="i")
+        return self.life.status(self.pod, host_ip="h", pod_ip="i")
 
     async def until(self, holds):
         async with asyncio.timeout(HANG_SECONDS):
@@ -651,7 +651,7 @@ async def test_containers_of_an_earlier_process_are_reported_as_killed(begin):
 class Streams:
     def __init__(self, *pieces, tty=False):
         self.pieces, self.tty, self.wants_stdin = list(pieces), tty, bool(pieces)
-        self.said, self.errors = b"", b""
+        self.output, self.errors = b"", b""
 
     async def read(self):
         return self.pieces.pop(0) if self.pieces else b""
@@ -660,7 +660,7 @@ class Streams:
         if error:
             self.errors += piece
         else:
-            self.said += piece
+            self.output += piece
 
     async def next_size(self):
         return Size(10, 5)
@@ -674,10 +674,10 @@ async def test_logs_exec_and_attach_of_a_process(begin, watch):
     await living.until(lambda status: status["phase"] == "Running")
     streams = Streams(b"in")
     assert await host.execute(new_pod, "c0", ["sh", "-c", "cat; echo err >&2; exit 4"], streams) == 4
-    assert (streams.said, streams.errors) == (b"in", b"err\n")
+    assert (streams.output, streams.errors) == (b"in", b"err\n")
     attached = Streams(b"hello\n")
     assert await host.attach(new_pod, "c0", attached) == 5
-    assert attached.said.endswith(b"hello\n")
+    assert attached.output.endswith(b"hello\n")
     output = b"".join([piece async for piece in host.logs(new_pod, "c0", LogOptions(follow=True))])
     assert output == b"up\nhello\n"
     with pytest.raises(RequestError, match="container not found"):

@@ -29,10 +29,10 @@ class Copier(Controller):
     def __init__(self, context, **options):
         super().__init__(context, **options)
         self.maps = self.watch(ConfigMap, when=lambda change: not change.latest.metadata.name.endswith("-copy"))
-        self.seen = []
+        self.keys = []
 
     async def reconcile(self, key):
-        self.seen.append(key)
+        self.keys.append(key)
         namespace, name = split_key(key)
         source = self.maps.lister.get(name, namespace=namespace)
         if source is None or "copy" not in (source.metadata.labels or {}):
@@ -106,8 +106,8 @@ async def test_reconcile_waits_for_its_own_last_write(context, client, until):
         await create(config_map("a", labels={"copy": ""}))
         await until(lambda: created)
         copier.queue.add("default/a")  # at once, before the informer can have heard of the copy
-        seen = len(copier.seen)
-        await until(lambda: len(copier.seen) > seen)
+        seen = len(copier.keys)
+        await until(lambda: len(copier.keys) > seen)
     assert created == ["a-copy"]
 
 

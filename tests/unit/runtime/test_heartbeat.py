@@ -28,7 +28,7 @@ class LeaseClient:
         self.clock, self.lease, self.version = clock, None, 0
         self.calls, self.faults, self.hooks = [], [], []
 
-    async def _called(self, name):
+    async def _call(self, name):
         self.calls.append((name, self.clock.monotonic()))
         fault = self.faults.pop(0) if self.faults else None
         if fault is not None:
@@ -45,17 +45,17 @@ class LeaseClient:
         return self
 
     async def get(self, resource, name, *, namespace):
-        await self._called("get")
+        await self._call("get")
         if self.lease is None:
             raise refusal(NotFound, 404)
         return copy_tree(self.lease)
 
     async def create(self, lease):
-        await self._called("create")
+        await self._call("create")
         return self._store(lease)
 
     async def update(self, lease):
-        await self._called("update")
+        await self._call("update")
         if self.lease is None:
             raise refusal(NotFound, 404)
         if lease["metadata"]["resourceVersion"] != self.lease["metadata"]["resourceVersion"]:

@@ -16,10 +16,10 @@ class ScriptedInformer:
     name = "pods"
 
     def __init__(self, clock):
-        self.clock, self.asked, self.event = clock, [], asyncio.Event()
+        self.clock, self.calls, self.event = clock, [], asyncio.Event()
 
     async def wait_seen(self, written, *, key, timeout_seconds):
-        self.asked.append((written, key))
+        self.calls.append((written, key))
         await wait_for(self.event.wait(), timeout_seconds, clock=self.clock)
 
 
@@ -42,7 +42,7 @@ async def test_wait_returns_when_the_last_write_is_observed(clock, writes):
     assert not waiting.done()
     informer.event.set()
     await waiting
-    assert informer.asked == [("2", "")]
+    assert informer.calls == [("2", "")]
 
 
 async def test_wait_is_for_the_newest_of_several_writes(clock, writes):
@@ -51,7 +51,7 @@ async def test_wait_is_for_the_newest_of_several_writes(clock, writes):
     for version in ("9", "11", "10"):
         writes.note("a", informer, {"metadata": {"namespace": "n", "name": "b", "resourceVersion": version}})
     await writes.await_seen("a")
-    assert informer.asked == [("11", "n/b")]
+    assert informer.calls == [("11", "n/b")]
 
 
 async def test_versions_that_cannot_be_compared_replace_each_other(clock, writes):
@@ -60,7 +60,7 @@ async def test_versions_that_cannot_be_compared_replace_each_other(clock, writes
     writes.note("a", informer, "x")
     writes.note("a", informer, "y")
     await writes.await_seen("a")
-    assert informer.asked == [("y", "")]
+    assert informer.calls == [("y", "")]
 
 
 async def test_another_key_does_not_wait(clock, writes):

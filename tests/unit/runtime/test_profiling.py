@@ -19,16 +19,16 @@ class Marked:
 async def test_stacks_show_tasks_and_threads():
     started = asyncio.Event()
 
-    async def waits_here():
+    async def waits():
         started.set()
         await asyncio.Event().wait()
 
-    task = asyncio.create_task(waits_here(), name="waiter")
+    task = asyncio.create_task(waits(), name="waiter")
     await started.wait()
     text = stacks()
     task.cancel()
     assert "task waiter:" in text
-    assert "waits_here" in text
+    assert "waits" in text
     assert "thread MainThread:" in text
 
 

@@ -35,11 +35,11 @@ class FailingTransport(LoopbackTransport):
         self.refuse: dict[str, int] = {}
         #: Remaining lost responses of executed requests, by suffix of the path.
         self.lose: dict[str, int] = {}
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     async def request(self, request: Request) -> Response:
         if request.method != "GET":
-            self.asked.append(f"{request.method} {request.path}")
+            self.requests.append(f"{request.method} {request.path}")
         for end, left in self.refuse.items():
             if left and request.path.endswith(end):
                 self.refuse[end] -= 1
@@ -156,7 +156,7 @@ async def test_scheduler_retries_rejected_binding_after_backoff(running: Running
     await running.pod("p")
     assert await running.until(lambda: running.message("p", "SchedulerError")) == "no"
     assert await running.until(lambda: running.node_of("p")) == "n"
-    bindings = [request for request in running.transport.asked if request.endswith("/binding")]
+    bindings = [request for request in running.transport.requests if request.endswith("/binding")]
     assert len(bindings) == 3
     assert running.clock.monotonic() >= 3  # backoff of one second, then two
 
@@ -252,7 +252,7 @@ async def test_scheduler_writes_claim_allocation_before_binding(running: Running
     assert claim.metadata.finalizers == ["resource.kubernetes.io/delete-protection"]
     assert [result.device for result in claim.status.allocation.devices.results] == ["a"]
     assert [request.name for request in claim.status.reservedFor] == ["p"]
-    steps = [request.rpartition("/")[2] for request in running.transport.asked if "events" not in request]
+    steps = [request.rpartition("/")[2] for request in running.transport.requests if "events" not in request]
     assert steps[-4:] == ["status", "c", "status", "binding"]
 
 

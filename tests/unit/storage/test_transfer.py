@@ -75,15 +75,15 @@ class Failing:
 
     def __init__(self, store, after):
         self._store = store
-        self._left = after
+        self._remaining = after
 
     def __getattr__(self, name):
         return getattr(self._store, name)
 
     async def txn(self, ops):
-        if self._left == 0:
+        if self._remaining == 0:
             raise Unavailable("gone")
-        self._left -= 1
+        self._remaining -= 1
         return await self._store.txn(ops)
 
 

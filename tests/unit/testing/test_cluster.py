@@ -20,7 +20,7 @@ def get(cluster: ControlPlane, path: str) -> bytes:
         return answer.read()
 
 
-def gone(pid: int) -> bool:
+def is_ended(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -33,7 +33,7 @@ def test_control_plane_is_ready_when_entered_and_stopped_when_left():
         assert get(cluster, "/readyz") == b"ok"
         assert cluster.kubeconfig.exists()
         pid, directory = cluster.pid, cluster.kubeconfig.parent
-    assert gone(pid)
+    assert is_ended(pid)
     assert not directory.exists()
 
 

@@ -37,10 +37,10 @@ class Forever:
     """A method that ends only when it is cancelled."""
 
     def __init__(self):
-        self.begun, self.cancelled = threading.Event(), threading.Event()
+        self.started, self.cancelled = threading.Event(), threading.Event()
 
     async def __call__(self):
-        self.begun.set()
+        self.started.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -101,7 +101,7 @@ async def test_call_is_cancelled_when_its_connection_closes(connect):
     connection.settimeout(0.01)
     with pytest.raises(TimeoutError):
         await asyncio.to_thread(call, connection, Call("forever"))
-    await asyncio.to_thread(connect.forever.begun.wait)
+    await asyncio.to_thread(connect.forever.started.wait)
     connection.close()
     await asyncio.to_thread(connect.forever.cancelled.wait)
 

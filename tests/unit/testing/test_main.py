@@ -17,7 +17,7 @@ COMMAND = [sys.executable, "-m", "steersman.testing"]
 BARE = ["--nodes=0", "--controllers=", "--no-scheduler"]
 
 
-def is_gone(pid: int) -> bool:
+def is_ended(pid: int) -> bool:
     return not Path(f"/proc/{pid}").exists()
 
 
@@ -37,7 +37,7 @@ def test_cluster_is_described_in_json_and_ends_with_standard_input_or_sigterm(en
             process.send_signal(signal.SIGTERM)
         assert process.wait(HANG_SECONDS) == 0
     assert not Path(facts["kubeconfig"]).exists()
-    assert is_gone(facts["pid"])
+    assert is_ended(facts["pid"])
 
 
 @pytest.mark.parametrize(

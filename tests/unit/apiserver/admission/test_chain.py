@@ -160,7 +160,7 @@ class SkippedWhileEmpty(Plugin):
 
     def __init__(self, rules: Lookup[Any]) -> None:
         self.rules = rules
-        self.asked = 0
+        self.call_count = 0
 
     def handles(self, resource: object, subresource: str, operation: Operation) -> bool:
         del resource, subresource, operation
@@ -171,11 +171,11 @@ class SkippedWhileEmpty(Plugin):
 
     async def admit(self, attributes: Attributes) -> None:
         del attributes
-        self.asked += 1
+        self.call_count += 1
 
     async def validate(self, attributes: Attributes) -> None:
         del attributes
-        self.asked += 1
+        self.call_count += 1
 
 
 async def test_plugin_is_skipped_while_its_lookup_is_empty():
@@ -193,7 +193,7 @@ async def test_plugin_is_skipped_while_its_lookup_is_empty():
             await change("a")
         await steps.mutate(write)
         await steps.check(write)
-        assert plugin.asked == requested
+        assert plugin.call_count == requested
 
 
 class CallRecorder(Plugin):

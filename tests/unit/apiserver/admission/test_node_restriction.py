@@ -28,10 +28,10 @@ class Rights:
 
     def __init__(self, decision=NO_OPINION):
         self.decision = decision
-        self.asked = []
+        self.requests = []
 
     def authorize(self, user, info):
-        self.asked.append((info.verb, info.resource, info.namespace, info.name))
+        self.requests.append((info.verb, info.resource, info.namespace, info.name))
         return self.decision
 
 
@@ -312,4 +312,4 @@ async def test_permission_allows_other_audiences():
     rights = Rights(ALLOW)
     async with Tokens(rights) as server:
         await server.ask("b")
-        assert rights.asked == [("request-serviceaccounts-token-audience", "b", "default", "s")]
+        assert rights.requests == [("request-serviceaccounts-token-audience", "b", "default", "s")]

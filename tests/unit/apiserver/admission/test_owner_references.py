@@ -15,10 +15,10 @@ class Rights:
 
     def __init__(self, *refused):
         self.refused = refused
-        self.asked = []
+        self.requests = []
 
     def authorize(self, user, info):
-        self.asked.append((info.verb, info.group, info.resource, info.subresource, info.namespace, info.name))
+        self.requests.append((info.verb, info.group, info.resource, info.subresource, info.namespace, info.name))
         return NO_OPINION if (info.verb, info.resource, info.subresource) in self.refused else ALLOW
 
 
@@ -43,7 +43,7 @@ async def test_blocking_owner_deletion_requires_permission_on_finalizers():
         assert refusal(await server.call("POST", CONFIG_MAPS, body)) == (
             "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>"
         )
-        assert rights.asked == [("update", "apps", "deployments", "finalizers", "default", "d")]
+        assert rights.requests == [("update", "apps", "deployments", "finalizers", "default", "d")]
 
 
 async def test_blocking_an_owner_of_an_unknown_kind_is_rejected():

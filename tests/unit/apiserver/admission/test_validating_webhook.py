@@ -104,10 +104,10 @@ class Hanging(Hooked):
 
     def __init__(self) -> None:
         super().__init__()
-        self.has_called = asyncio.Event()
+        self.is_called = asyncio.Event()
 
     async def _respond(self, path: str, review: Any) -> bytes | None:
-        self.has_called.set()
+        self.is_called.set()
         await asyncio.Event().wait()
         return None
 
@@ -117,7 +117,7 @@ async def test_webhook_call_counts_as_failed_when_the_request_ends(kind):
     async with Hanging() as server:
         await server.configure(kind, "slow")
         write = asyncio.create_task(server.write())
-        await server.has_called.wait()
+        await server.is_called.wait()
         write.cancel()
         with pytest.raises(asyncio.CancelledError):
             await write

@@ -19,10 +19,10 @@ KEY = PrivateKey(rsa.generate_private_key(public_exponent=65537, key_size=2048))
 
 class Provider:
     def __init__(self, *keys):
-        self.keys, self.asked, self.documents = list(keys), 0, {}
+        self.keys, self.request_count, self.documents = list(keys), 0, {}
 
     async def fetch(self, url):
-        self.asked += 1
+        self.request_count += 1
         if url in self.documents:
             return self.documents[url]
         if url.endswith("/openid-configuration"):
@@ -95,7 +95,7 @@ async def test_authenticate_token_returns_none_for_other_issuers():
     assert await world.user(iss="https://other") is None
     assert await world.tokens.authenticate_token("opaque") is None
     assert await world.tokens.authenticate_token("a.b.c") is None
-    assert world.provider.asked == 0
+    assert world.provider.request_count == 0
 
 
 async def test_keys_are_refreshed_with_rate_limit():
@@ -103,13 +103,13 @@ async def test_keys_are_refreshed_with_rate_limit():
     other = PrivateKey(rsa.generate_private_key(public_exponent=65537, key_size=2048))
     assert "signature" in await world.refusal(other)
     assert "signature" in await world.refusal(other)
-    assert world.provider.asked == 2
+    assert world.provider.request_count == 2
     world.provider.keys.append(other)
     await world.clock.advance(10)
     assert (await world.user(other)).name.endswith("#alice")
-    assert world.provider.asked == 4
+    assert world.provider.request_count == 4
     assert await world.user() is not None
-    assert world.provider.asked == 4
+    assert world.provider.request_count == 4
 
 
 async def test_elliptic_keys_are_accepted_when_listed():

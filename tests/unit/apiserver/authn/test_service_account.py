@@ -23,13 +23,13 @@ KEY = PrivateKey(ec.generate_private_key(ec.SECP256R1()))
 class Ring:
     def __init__(self) -> None:
         self.key = KEY
-        self.asked = 0
+        self.verification_count = 0
 
     async def signing(self):
         return self.key
 
     async def verifying(self):
-        self.asked += 1
+        self.verification_count += 1
         return {self.key.kid: self.key}
 
 
@@ -37,14 +37,14 @@ class Objects:
     """Objects by kind and name."""
 
     def __init__(self) -> None:
-        self.found = {("ServiceAccount", "ns", "robot"): BoundObject("u1")}
+        self.stored = {("ServiceAccount", "ns", "robot"): BoundObject("u1")}
 
     async def find(self, kind, name, *, namespace):
-        return self.found.get((kind, namespace, name))
+        return self.stored.get((kind, namespace, name))
 
     def state(self, kind, name, *, namespace):
         key = (kind, namespace, name)
-        response = self.found.get(key)
+        response = self.stored.get(key)
         return None if response is None else (response, State(self, key, response))
 
 
@@ -52,10 +52,10 @@ class State:
     """State that is current while ``Objects`` holds the same value."""
 
     def __init__(self, objects, key, obj) -> None:
-        self.objects, self.key, self.found = objects, key, obj
+        self.objects, self.key, self.stored = objects, key, obj
 
     def is_current(self) -> bool:
-        return self.objects.found.get(self.key) is self.found
+        return self.objects.stored.get(self.key) is self.stored
 
 
 class World:
@@ -92,7 +92,7 @@ async def test_signature_is_verified_once_and_user_object_reused(world):
     token = await world.issue()
     first = await world.tokens.authenticate_token(token)
     assert await world.tokens.authenticate_token(token) is first
-    assert world.ring.asked == 1
+    assert world.ring.verification_count == 1
 
 
 async def test_older_issuers_are_accepted_and_others_skipped(world):
@@ -167,18 +167,18 @@ INVALIDATED = "service account token has been invalidated"
     ids=["account", "pod", "secret", "node"],
 )
 async def test_token_raises_once_account_or_bound_object_is_deleted(world, bound, key, gone, recreated):
-    world.objects.found.setdefault(key, BoundObject("u2"))
+    world.objects.stored.setdefault(key, BoundObject("u2"))
     token = await world.issue(bound)
     assert await world.tokens.authenticate_token(token) is not None
     for now, text in ((None, gone), (BoundObject("u9"), recreated)):
-        world.objects.found[key] = now
+        world.objects.stored[key] = now
         assert await world.refusal(token) == text
 
 
 async def test_token_of_deleted_object_is_valid_for_a_minute(world):
     token = await world.issue()
     deleted = world.clock.now().timestamp()
-    world.objects.found["ServiceAccount", "ns", "robot"] = BoundObject("u1", deleted)
+    world.objects.stored["ServiceAccount", "ns", "robot"] = BoundObject("u1", deleted)
     await world.clock.advance(59)
     assert await world.tokens.authenticate_token(token) is not None
     await world.clock.advance(2)
@@ -186,7 +186,7 @@ async def test_token_of_deleted_object_is_valid_for_a_minute(world):
 
 
 async def test_token_of_deleted_pod_is_valid_for_a_minute(world):
-    world.objects.found["Pod", "ns", "p"] = BoundObject("u2", world.clock.now().timestamp())
+    world.objects.stored["Pod", "ns", "p"] = BoundObject("u2", world.clock.now().timestamp())
     token = await world.issue(Bound("ns", ROBOT.serviceaccount, pod=Ref("p", "u2")))
     assert await world.tokens.authenticate_token(token) is not None
     await world.clock.advance(61)
@@ -194,7 +194,7 @@ async def test_token_of_deleted_pod_is_valid_for_a_minute(world):
 
 
 async def test_pod_and_node_are_in_extra_and_node_of_pod_need_not_exist(world):
-    world.objects.found["Pod", "ns", "p"] = BoundObject("u2")
+    world.objects.stored["Pod", "ns", "p"] = BoundObject("u2")
     bound = Bound("ns", ROBOT.serviceaccount, pod=Ref("p", "u2"), node=Ref("n"))
     user = await world.tokens.authenticate_token(await world.issue(bound))
     extra = {key.removeprefix("authentication.kubernetes.io/"): value for key, value in user.extra.items()}
@@ -261,10 +261,10 @@ async def test_verified_expires_after_ten_seconds(world):
 @pytest.mark.parametrize("key", [("ServiceAccount", "ns", "robot"), ("Pod", "ns", "p")])
 @pytest.mark.parametrize("now", [None, BoundObject("u2")], ids=["deleted", "written"])
 async def test_verified_ends_when_bound_object_is_deleted_or_written(world, key, now):
-    world.objects.found["Pod", "ns", "p"] = BoundObject("u2")
+    world.objects.stored["Pod", "ns", "p"] = BoundObject("u2")
     _, user = await verified(world, await world.issue(Bound("ns", ROBOT.serviceaccount, pod=Ref("p", "u2"))))
     assert user() is not None
-    world.objects.found[key] = now
+    world.objects.stored[key] = now
     assert user() is None
 
 
@@ -288,6 +288,6 @@ async def test_verified_ends_when_use_becomes_stale(world):
 async def test_verified_is_none_while_account_is_deleted_or_unknown(world):
     token = await world.issue()
     assert world.tokens.verified(token) is None
-    world.objects.found["ServiceAccount", "ns", "robot"] = BoundObject("u1", world.clock.now().timestamp())
+    world.objects.stored["ServiceAccount", "ns", "robot"] = BoundObject("u1", world.clock.now().timestamp())
     assert await world.tokens.authenticate_token(token) is not None
     assert world.tokens.verified(token) is None

@@ -25,14 +25,14 @@ class Labels(Plugin):
     name = "PodTopologyLabels"
 
     def __init__(self) -> None:
-        self.seen: list[tuple[str, str, str]] = []
+        self.calls: list[tuple[str, str, str]] = []
         self.refuses = False
 
     def handles(self, resource, subresource, operation):
         return operation is Operation.CREATE and (subresource == "binding" or resource.name == "bindings")
 
     async def admit(self, attributes):
-        self.seen.append((attributes.resource.name, attributes.subresource, attributes.object["kind"]))
+        self.calls.append((attributes.resource.name, attributes.subresource, attributes.object["kind"]))
         attributes.object["metadata"]["labels"] = {"zone": "z"}
 
     async def validate(self, attributes):
@@ -171,7 +171,7 @@ async def test_labels_added_by_binding_admission_are_copied_to_the_pod(path, see
     async with Server(plugin) as server:
         await server.make(PODS, spec=pod_spec())
         await server.call("POST", path, binding())
-        assert plugin.seen == [seen]
+        assert plugin.calls == [seen]
         assert (await server.call("GET", POD)).body["metadata"]["labels"] == {"zone": "z"}
 
 

@@ -11,7 +11,7 @@ class Watchful(Plugin):
     name = "ValidatingAdmissionWebhook"
 
     def __init__(self, *, refuses: bool = False) -> None:
-        self.seen: list[tuple[object, ...]] = []
+        self.calls: list[tuple[object, ...]] = []
         self.refuses = refuses
 
     def handles(self, resource, subresource, operation):
@@ -19,7 +19,7 @@ class Watchful(Plugin):
         return operation is Operation.CONNECT
 
     async def validate(self, attributes):
-        self.seen.append((attributes.name, attributes.namespace, attributes.subresource, attributes.object))
+        self.calls.append((attributes.name, attributes.namespace, attributes.subresource, attributes.object))
         if self.refuses:
             raise attributes.forbidden("no")
 
@@ -32,7 +32,7 @@ async def test_connect_admission_receives_the_stream_options():
         await server.call("GET", "/api/v1/nodes/n/proxy/a/b")
     options = {"kind": "PodExecOptions", "apiVersion": "v1", "command": ["ls"], "tty": True}
     path = {"kind": "NodeProxyOptions", "apiVersion": "v1", "path": "/a/b"}
-    assert plugin.seen == [("a", "default", "exec", options), ("n", "", "proxy", path)]
+    assert plugin.calls == [("a", "default", "exec", options), ("n", "", "proxy", path)]
 
 
 async def test_connect_is_rejected_by_admission():
@@ -47,4 +47,4 @@ async def test_admission_is_not_called_for_logs():
     async with Server(plugin) as server:
         await server.make(PODS, spec=pod_spec())
         await server.call("GET", f"{PODS}/a/log")
-    assert plugin.seen == []
+    assert plugin.calls == []

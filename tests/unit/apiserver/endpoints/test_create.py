@@ -48,21 +48,21 @@ class _Names(Plugin):
     name: ClassVar[str] = "AlwaysDeny"
 
     def __init__(self) -> None:
-        self.met: list[str] = []
+        self.names: list[str] = []
 
     def handles(self, resource: object, subresource: str, operation: Operation) -> bool:
         return operation is Operation.CREATE
 
     async def validate(self, attributes: Attributes) -> None:
-        self.met.append(attributes.name)
+        self.names.append(attributes.name)
 
 
 async def test_validating_admission_sees_the_generated_name():
     plugin = _Names()
     async with Server(plugin) as server:
-        plugin.met.clear()
+        plugin.names.clear()
         answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"generateName": "a-"}})
-        assert plugin.met == [answer.body["metadata"]["name"]]
+        assert plugin.names == [answer.body["metadata"]["name"]]
 
 
 async def test_managed_fields_of_the_client_keep_fields_without_another_owner():

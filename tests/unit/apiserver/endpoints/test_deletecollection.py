@@ -13,14 +13,14 @@ class Protecting(Plugin):
 
     def __init__(self, protected: str) -> None:
         self.protected = protected
-        self.asked: list[str] = []
+        self.names: list[str] = []
 
     def handles(self, resource, subresource, operation):
         return resource.name == "configmaps" and operation is Operation.DELETE
 
     async def validate(self, attributes):
         name = attributes.old_object["metadata"]["name"]
-        self.asked.append(name)
+        self.names.append(name)
         await next_turn()
         if name == self.protected:
             raise attributes.forbidden(f"{name} is protected")
@@ -92,5 +92,5 @@ async def test_deletecollection_stops_at_the_first_object_that_admission_rejects
         await _make(server, 5)
         answer = await server.call("DELETE", CONFIG_MAPS)
         assert (answer.code, answer.body["message"].endswith("a002 is protected")) == (403, True)
-        assert plugin.asked == ["a000", "a001", "a002"]
+        assert plugin.names == ["a000", "a001", "a002"]
         assert _names(await server.call("GET", CONFIG_MAPS)) == ["a002", "a003", "a004"]

@@ -22,7 +22,7 @@ class Watchful(Plugin):
     name = "RuntimeClass"
 
     def __init__(self):
-        self.asked = 0
+        self.call_count = 0
         self.label = ""
         self.reads = False
 
@@ -30,12 +30,12 @@ class Watchful(Plugin):
         return resource.name == "configmaps" and operation is Operation.UPDATE
 
     async def admit(self, attributes):
-        self.asked += 1
+        self.call_count += 1
         if self.label:
             attributes.object["metadata"]["labels"] = {"l": self.label}
 
     async def validate(self, attributes):
-        self.asked += 100
+        self.call_count += 100
         if self.reads:
             assert attributes.object == attributes.old_object
             assert attributes.object is not attributes.old_object
@@ -90,7 +90,7 @@ async def test_cache_hit_still_runs_admission(cache_hits):
     async with Server(plugin) as server:
         for _ in range(4):
             await server.apply(A, config(k="v"))
-        assert (cache_hits[-1], plugin.asked) == (True, 303)
+        assert (cache_hits[-1], plugin.call_count) == (True, 303)
         plugin.label = "x"
         labelled = await server.apply(A, config(k="v"))
         assert (cache_hits[-1], labelled.body["metadata"]["labels"]) == (False, {"l": "x"})

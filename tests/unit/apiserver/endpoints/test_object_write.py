@@ -16,7 +16,7 @@ class Owning(Plugin):
     name = "RuntimeClass"
 
     def __init__(self) -> None:
-        self.seen: list[tuple[str, str, str]] = []
+        self.calls: list[tuple[str, str, str]] = []
 
     def handles(self, resource: Any, subresource: str, operation: Operation) -> bool:
         return resource.name in ("configmaps", "leases")
@@ -24,10 +24,10 @@ class Owning(Plugin):
     def admit(self, attributes: Any) -> None:
         if attributes.operation is not Operation.DELETE:
             attributes.object["metadata"]["ownerReferences"] = [OWNER, dict(OWNER)]
-        self.seen.append(("admit", attributes.operation, attributes.name))
+        self.calls.append(("admit", attributes.operation, attributes.name))
 
     def validate(self, attributes: Any) -> None:
-        self.seen.append(("validate", attributes.operation, attributes.name))
+        self.calls.append(("validate", attributes.operation, attributes.name))
 
 
 async def test_owner_references_are_deduplicated_after_mutating_admission() -> None:
@@ -42,7 +42,7 @@ async def test_admission_sees_the_generated_name_only_when_it_validates() -> Non
     async with Server(plugin) as server:
         answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"generateName": "a-"}})
         name = answer.body["metadata"]["name"]
-        assert plugin.seen == [("admit", "CREATE", ""), ("validate", "CREATE", name)]
+        assert plugin.calls == [("admit", "CREATE", ""), ("validate", "CREATE", name)]
 
 
 @pytest.mark.parametrize(("forbidden", "code"), [("", 201), ("create", 403)])
@@ -53,5 +53,5 @@ async def test_create_on_update_requires_the_create_permission(forbidden: str, c
             "PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/a", {"metadata": {"name": "a"}}
         )
         assert answer.code == code
-        assert plugin.seen[0] == ("admit", "CREATE", "a")
-        assert (("validate", "CREATE", "a") in plugin.seen) == (code == 201)
+        assert plugin.calls[0] == ("admit", "CREATE", "a")
+        assert (("validate", "CREATE", "a") in plugin.calls) == (code == 201)

@@ -122,13 +122,13 @@ async def test_changes_during_a_round_are_not_lost():
 
     class Writer:
         def __init__(self) -> None:
-            self.left = 1
+            self.remaining = 1
 
         def wake(self) -> None:
-            for _ in range(self.left):
+            for _ in range(self.remaining):
                 room.wakeups.touch(PREFIX + "ns/b")
                 room.wakeups.wake()
-            self.left = 0
+            self.remaining = 0
 
     room.wakeups.add(PREFIX + "ns/a", Writer())
     await room.change("ns/a")

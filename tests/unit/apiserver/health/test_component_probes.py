@@ -29,7 +29,7 @@ class Peer:
     def __init__(self, answer: bytes | Exception, *, is_tls: bool = True) -> None:
         self.answer = answer
         self.is_tls = is_tls
-        self.asked = b""
+        self.received = b""
         self.is_over = isinstance(answer, Exception)
 
     async def open(self, host, port, *, ssl):
@@ -40,7 +40,7 @@ class Peer:
         return self, self
 
     def write(self, data):
-        self.asked += data
+        self.received += data
 
     async def drain(self):
         pass
@@ -82,7 +82,7 @@ async def test_probe_port_without_tls_uses_http(monkeypatch):
     peer = Peer(b"HTTP/1.1 200 OK\r\n\r\nok", is_tls=False)
     monkeypatch.setattr(asyncio, "open_connection", peer.open)
     assert await probe_port(10259, is_tls=False) == OK
-    assert peer.asked.startswith(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:10259\r\n")
+    assert peer.received.startswith(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:10259\r\n")
 
 
 REFUSED = unhealthy(f"{URL}: dial tcp 127.0.0.1:10259: connect: connection refused")

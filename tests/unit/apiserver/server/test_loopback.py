@@ -11,14 +11,14 @@ class Echo:
     """Application that echoes the request; ``/stream`` sends pieces until the client disconnects."""
 
     def __init__(self) -> None:
-        self.gone = False
+        self.is_disconnected = False
 
     async def __call__(self, scope, receive, send) -> None:
         message = await receive()
         await send({"type": "http.response.start", "status": 201, "headers": [(b"x-kind", b"echo")]})
         if scope["path"] == "/stream":
             await send({"type": "http.response.body", "body": b"one", "more_body": True})
-            self.gone = (await receive())["type"] == "http.disconnect"
+            self.is_disconnected = (await receive())["type"] == "http.disconnect"
             return
         text = f"{scope['method']} {scope['path']} {scope['query_string'].decode()} {dict(scope['headers']).get(b'a', b'').decode()} "
         await send({"type": "http.response.body", "body": text.encode() + message["body"]})
@@ -35,7 +35,7 @@ async def test_leaving_a_stream_disconnects():
         async for piece in exchange:
             assert piece == b"one"
             break
-    assert echo.gone
+    assert echo.is_disconnected
 
 
 async def test_application_without_response_raises():
@@ -92,4 +92,4 @@ async def test_cancelled_request_disconnects_and_waits_for_the_application():
     request.cancel()
     with pytest.raises(asyncio.CancelledError):
         await request
-    assert echo.gone
+    assert echo.is_disconnected

@@ -21,7 +21,7 @@ class ScriptedClient:
     def __init__(self):
         self.calls, self.faults = [], []
 
-    async def _called(self, call, result):
+    async def _respond(self, call, result):
         self.calls.append(call)
         if self.faults:
             fault = self.faults.pop(0)
@@ -30,10 +30,10 @@ class ScriptedClient:
         return result
 
     async def create(self, obj):
-        return await self._called(("create", obj), obj)
+        return await self._respond(("create", obj), obj)
 
     async def patch(self, resource, name, patch, **options):
-        return await self._called(("patch", patch), {"patched": patch})
+        return await self._respond(("patch", patch), {"patched": patch})
 
 
 @pytest.fixture

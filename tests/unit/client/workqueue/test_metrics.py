@@ -10,7 +10,7 @@ class RecordingMetrics(NoMetrics):
         self.log = []
 
     def watch(self, *, depth, unfinished, longest):
-        self.asked = depth, unfinished, longest
+        self.gauges = depth, unfinished, longest
 
     def added(self):
         self.log.append("added")
@@ -33,11 +33,11 @@ async def test_queue_reports_each_step():
     await clock.advance(2)
     await queue.get()
     await clock.advance(3)
-    assert [ask() for ask in received.asked] == [0, 3, 3]
+    assert [ask() for ask in received.gauges] == [0, 3, 3]
     queue.done("a")
     queue.add_after("a", 1)
     assert received.log == ["added", ("taken", 2), ("finished", 3), "retried"]
-    assert [ask() for ask in received.asked] == [0, 0, 0]
+    assert [ask() for ask in received.gauges] == [0, 0, 0]
     queue.shut_down()
 
 

@@ -207,11 +207,11 @@ class FailingGroup:
     def __init__(self, inner, code, *, times):
         self._inner = inner
         self._code = code
-        self._left = times
+        self._remaining = times
 
     async def request(self, request):
-        if request.path == "/apis/apps/v1" and self._left > 0:
-            self._left -= 1
+        if request.path == "/apis/apps/v1" and self._remaining > 0:
+            self._remaining -= 1
             return Response(self._code, {}, b"no")
         return await self._inner.request(structs.replace(request, headers={"accept": "application/json"}))
 

@@ -123,10 +123,10 @@ async def test_reconcile_sets_and_clears_replica_failure(cluster, controller, sp
                        status={"hard": {"pods": "0"}, "used": {"pods": "0"}})  # fmt: skip
     await make(cluster, spec(2))
 
-    def is_told(obj):
+    def is_reported(obj):
         return [condition["reason"] for condition in obj.get("status", {}).get("conditions", ())] == ["FailedCreate"]
 
-    obj = await cluster.eventually("v1", "ReplicationController", "rc", is_told, namespace="default")
+    obj = await cluster.eventually("v1", "ReplicationController", "rc", is_reported, namespace="default")
     assert "exceeded quota" in obj["status"]["conditions"][0]["message"]
     assert await cluster.until(lambda: cluster.events("FailedCreate"))
     await cluster.client.delete(tree("v1", "ResourceQuota"), "none", namespace="default")

@@ -74,7 +74,7 @@ async def test_delete_counts_missing_pods_as_deleted(cluster, owner, config, pod
     existing = await cluster.client.create(pod(pod_spec, name="a"))
     owner.control.expectations.expect("k", deletions=[uid_of(existing)])
     assert len((await owner.control.delete("k", config, [existing])).pods) == 1
-    await cluster.until(lambda: gone(cluster))
+    await cluster.until(lambda: is_deleted(cluster))
     owner.control.expectations.expect("k", deletions=[uid_of(existing)])
     again = await owner.control.delete("k", config, [existing])
     assert (len(again.pods), again.error) == (1, None)
@@ -103,11 +103,11 @@ async def test_delete_returns_a_conflict_while_the_pod_exists(cluster, owner, co
     assert removed.pods == ()
     assert is_conflict(removed.error)
     assert owner.control.expectations.satisfied("k")
-    assert not await gone(cluster)
+    assert not await is_deleted(cluster)
     assert await cluster.until(lambda: cluster.events("FailedDelete"))
 
 
-async def gone(cluster):
+async def is_deleted(cluster):
     return await cluster.find("v1", "Pod", "a", namespace="default") is None
 
 

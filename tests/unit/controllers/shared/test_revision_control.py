@@ -25,13 +25,13 @@ class Owner(ManagedController):
 
     def __init__(self, context):
         super().__init__(context)
-        self.looked = []
+        self.keys = []
         self.revisions = RevisionControl(
             self, DaemonSet, hash_label="hash", hashed=lambda template, tried: data_hash(template_data(template), tried)
         )
 
     async def reconcile(self, key):
-        self.looked.append(key)
+        self.keys.append(key)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ async def test_settle_requeues_after_a_creation(cluster):
     owner = await cluster.start(Owner)
     await owner.revisions.settle("k", await daemon(cluster), [], collisions=0)
     await cluster.clock.advance(CREATED_RECHECK_SECONDS)
-    assert owner.looked == ["k"]
+    assert owner.keys == ["k"]
 
 
 @pytest.mark.parametrize("releases", [False, True])

@@ -32,10 +32,10 @@ class Streams:
     tty = wants_stdin = False
 
     def __init__(self):
-        self.said = b""
+        self.output = b""
 
     async def write(self, piece, *, error=False):
-        self.said += piece
+        self.output += piece
 
 
 async def test_log_annotation_of_the_pod_precedes_that_of_its_node():
@@ -79,7 +79,7 @@ async def test_log_of_an_unknown_container_is_unavailable():
 async def test_exec_returns_annotated_output_and_code():
     streams = Streams()
     new_pod = pod(**{EXEC_OUTPUT: "hi {pod}", EXEC_CODE: "4"})
-    assert (await host().execute(new_pod, "c", ["ls"], streams), streams.said) == (4, b"hi p")
+    assert (await host().execute(new_pod, "c", ["ls"], streams), streams.output) == (4, b"hi p")
 
 
 async def test_exec_requires_a_running_container():
@@ -103,14 +103,14 @@ class World:
 
     def __init__(self, obj, end=None):
         self.clock = FakeClock(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
-        self.made = obj
+        self.pod = obj
         self.end = end
         self.host = SimulatedHost(lambda _: self.newest(), lambda _: None, clock=self.clock)
 
     def newest(self):
         finished = "2026-01-02T03:04:15Z"
         if self.end is None or self.clock.now() < datetime(2026, 1, 2, 3, 4, 15, tzinfo=UTC):
-            return self.made
+            return self.pod
         ended = {"terminated": {"startedAt": SINCE, "finishedAt": finished, "exitCode": self.end}}
         return running("", ended)
 
@@ -118,20 +118,20 @@ class World:
 async def test_logs_contain_the_output_written_so_far():
     command = "echo a; sleep 5; echo b; sleep 5; echo c"
     world = World(running(command))
-    lines = b"".join([item async for item in world.host.logs(world.made, "c", LogOptions())])
+    lines = b"".join([item async for item in world.host.logs(world.pod, "c", LogOptions())])
     assert lines == b"a\n"
     await world.clock.advance(5)
-    render = [item async for item in world.host.logs(world.made, "c", LogOptions(timestamps=True))]
+    render = [item async for item in world.host.logs(world.pod, "c", LogOptions(timestamps=True))]
     assert b"".join(render) == b"2026-01-02T03:04:05.000000000Z a\n2026-01-02T03:04:10.000000000Z b\n"
     noted = World(running(command, **{LOGS: "other"}))
-    assert b"".join([item async for item in noted.host.logs(noted.made, "c", LogOptions())]) == b"other\n"
+    assert b"".join([item async for item in noted.host.logs(noted.pod, "c", LogOptions())]) == b"other\n"
 
 
 async def test_followed_logs_show_the_output_as_it_is_written():
     world, read = World(running("echo a; sleep 5; echo b; sleep 5; echo c"), end=0), []
 
     async def follow():
-        logs = world.host.logs(world.made, "c", LogOptions(follow=True))
+        logs = world.host.logs(world.pod, "c", LogOptions(follow=True))
         read.extend([(world.clock.now().second, line) async for line in logs])
 
     task = asyncio.ensure_future(follow())
@@ -146,10 +146,10 @@ async def test_attach_writes_the_output_and_returns_the_exit_code(is_over):
     if is_over:
         await world.clock.advance(60)
     created = world.newest()
-    created["spec"] = world.made["spec"]
+    created["spec"] = world.pod["spec"]
     task = asyncio.ensure_future(world.host.attach(created, "c", streams))
     await world.clock.advance(0 if is_over else 15)
-    assert (await task, streams.said) == (3, b"a\nb\n")
+    assert (await task, streams.output) == (3, b"a\nb\n")
 
 
 async def test_logs_in_back_off_are_those_of_the_last_run():

@@ -109,10 +109,10 @@ async def test_container_has_mounts_service_account_and_api_access(tmp_path):
             assert created["status"]["podIP"]
             await world.client.delete(PODS, "p", namespace="default")
             async with asyncio.timeout(HANG_SECONDS):
-                await gone(world.client)
+                await until_deleted(world.client)
 
 
-async def gone(client):
+async def until_deleted(client):
     """Wait until there is no pod."""
     while await client.list(PODS, namespace="default"):
         pass
@@ -125,7 +125,7 @@ async def test_deleted_pod_terminates_and_its_directory_is_removed(tmp_path):
         assert len(list((tmp_path / "pods").glob("default_p_*"))) == 1
         await world.client.delete(PODS, "p", namespace="default")
         async with asyncio.timeout(HANG_SECONDS):
-            await gone(world.client)
+            await until_deleted(world.client)
             while list((tmp_path / "pods").glob("default_p_*")):
                 await world.client.list(PODS, namespace="default")
 

@@ -63,17 +63,17 @@ class Pushing:
     """Stream that pushes its first pieces itself."""
 
     def attach(self, push) -> None:
-        self.push, self.left = push, [b"three\n"]
+        self.push, self.remaining = push, [b"three\n"]
 
     def __aiter__(self):
         return self
 
     async def __anext__(self) -> bytes:
-        if not self.left:
+        if not self.remaining:
             raise StopAsyncIteration
         assert self.push(b"one\n")
         assert self.push(b"two\n")
-        return self.left.pop()
+        return self.remaining.pop()
 
 
 class Running:

@@ -13,10 +13,10 @@ class Recorder:
 
     def __init__(self, *allowed: tuple[str, str]) -> None:
         self.allowed = allowed
-        self.asked: list[RequestInfo] = []
+        self.requests: list[RequestInfo] = []
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
-        self.asked.append(info)
+        self.requests.append(info)
         return ALLOW if (info.verb, info.resource) in self.allowed else NO_OPINION
 
 
@@ -40,7 +40,7 @@ def test_check_policy_requires_get_on_all_objects_of_param_kind():
     assert error.detail == (
         'user "alice" must have "get" permission on all objects of the referenced paramKind (kind=ConfigMap, apiVersion=v1)'
     )
-    assert (recorder.asked[0].name, recorder.asked[0].namespace) == ("*", "*")
+    assert (recorder.requests[0].name, recorder.requests[0].namespace) == ("*", "*")
 
 
 def test_check_policy_skips_unchanged_param_kind():
@@ -49,21 +49,25 @@ def test_check_policy_skips_unchanged_param_kind():
     assert list(access(recorder).check_policy(ALICE, policy(KIND), policy(KIND))) == []
     assert list(access(recorder).check_binding(ALICE, {"spec": {"policyName": "p"}}, None)) == []
     assert list(access(recorder).check_binding(ALICE, binding(name="a"), binding(name="a"))) == []
-    assert recorder.asked == []
+    assert recorder.requests == []
 
 
 def test_check_policy_checks_all_resources_when_param_kind_is_not_served():
     recorder = Recorder()
     assert len(list(access(recorder).check_policy(ALICE, policy({"apiVersion": "a.b/v1", "kind": "X"}), None))) == 1
-    assert (recorder.asked[0].group, recorder.asked[0].version, recorder.asked[0].resource) == ("a.b", "v1", "*")
+    assert (recorder.requests[0].group, recorder.requests[0].version, recorder.requests[0].resource) == (
+        "a.b",
+        "v1",
+        "*",
+    )
     assert len(list(access(recorder, None).check_binding(ALICE, binding(name="a"), None))) == 1
-    assert (recorder.asked[1].group, recorder.asked[1].resource) == ("*", "*")
+    assert (recorder.requests[1].group, recorder.requests[1].resource) == ("*", "*")
 
 
 def test_check_binding_requires_get_or_list_on_params():
     recorder = Recorder(("get", "configmaps"))
     assert list(access(recorder).check_binding(ALICE, binding(name="a", namespace="n"), None)) == []
-    assert (recorder.asked[0].name, recorder.asked[0].namespace) == ("a", "n")
+    assert (recorder.requests[0].name, recorder.requests[0].namespace) == ("a", "n")
     (error,) = access(recorder).check_binding(ALICE, binding(selector={}), binding(name="a"))
     assert error.field == "spec.paramRef"
     assert 'does not have "list" permission on the object referenced by paramRef' in error.detail

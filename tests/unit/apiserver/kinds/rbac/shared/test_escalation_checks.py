@@ -15,13 +15,13 @@ CTX = RequestContext(UserInfo("alice"), datetime(2030, 1, 1, tzinfo=UTC), path_n
 
 class Guard:
     def __init__(self):
-        self.seen = []
+        self.calls = []
 
     def check_role(self, user, rules, **more):
-        self.seen.append(more)
+        self.calls.append(more)
 
     def check_binding(self, user, ref, **more):
-        self.seen.append({"ref": ref.name, **more})
+        self.calls.append({"ref": ref.name, **more})
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_create_is_checked(guard):
     ClusterRoleStrategy(guard).prepare_for_create(CTX, tree("", aggregationRule={"clusterRoleSelectors": [{}]}))
     RoleBindingStrategy(guard).prepare_for_create(CTX, tree(roleRef={"kind": "Role", "name": "x"}))
     common = {"name": "r", "path_name": "r"}
-    assert guard.seen == [
+    assert guard.calls == [
         {"kind": "Role", "namespace": "ns", "aggregates": False, **common},
         {"kind": "ClusterRole", "namespace": "", "aggregates": True, **common},
         {"kind": "RoleBinding", "namespace": "ns", "name": "r", "ref": "x"},
@@ -50,15 +50,15 @@ def test_update_skips_changes_of_garbage_collection_metadata_only(guard):
     strategy = RoleStrategy(guard)
     old = tree(rules=[{"verbs": ["get"]}])
     strategy.prepare_for_update(CTX, tree(rules=[{"verbs": ["get"]}], metadata={"finalizers": ["a/b"]}), old)
-    assert guard.seen == []
+    assert guard.calls == []
     strategy.prepare_for_update(CTX, tree(rules=[{"verbs": ["get"]}], metadata={"labels": {"a": "b"}}), old)
-    assert len(guard.seen) == 1
+    assert len(guard.calls) == 1
 
 
 def test_update_that_removes_aggregation_is_checked_as_aggregating(guard):
     old = tree("", aggregationRule={"clusterRoleSelectors": [{}]})
     ClusterRoleStrategy(guard).prepare_for_update(CTX, tree(""), old)
-    assert guard.seen[0]["aggregates"]
+    assert guard.calls[0]["aggregates"]
 
 
 def test_writes_are_unchecked_without_guard():
