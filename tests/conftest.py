@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from scripts.etcd_cluster import EtcdCluster, find_binary
 
 from steersman.apiserver.generic import store
+from steersman.testing import InProcessAPIServer
 
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("steersman", settings.get_profile("random"), derandomize=True)
@@ -44,3 +45,10 @@ def etcd_url():
     # No test of these ends the machine: a disk that takes long to synchronize need not.
     with EtcdCluster(flags=("--max-txn-ops=10000", "--unsafe-no-fsync")) as cluster:
         yield cluster.urls[0]
+
+
+@pytest.fixture
+async def server():
+    """API server on the event loop of the test, with an empty store."""
+    async with InProcessAPIServer() as server:
+        yield server

@@ -35,12 +35,6 @@ WATCHES = 200
 CREATORS = 20
 
 
-@pytest.fixture
-async def server():
-    async with InProcessAPIServer() as started:
-        yield started
-
-
 async def wait_until(is_over: Callable[[], bool]) -> None:
     """Let other tasks run until ``is_over``."""
     async with asyncio.timeout(HANG_SECONDS):

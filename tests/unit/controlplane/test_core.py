@@ -17,12 +17,6 @@ from steersman.storage.store import Stalled
 from steersman.testing import InProcessAPIServer
 
 
-@pytest.fixture
-async def server():
-    async with InProcessAPIServer() as started:
-        yield started
-
-
 async def test_system_namespaces_exist_after_the_start(server):
     answer = await server.request("GET", "/api/v1/namespaces")
     names = [item["metadata"]["name"] for item in answer.json()["items"]]

@@ -15,12 +15,6 @@ from steersman.testing import InProcessAPIServer
 API = "/apis/flowcontrol.apiserver.k8s.io/v1"
 
 
-@pytest.fixture
-async def server():
-    async with InProcessAPIServer() as started:
-        yield started
-
-
 async def dangling(server, name: str) -> dict:
     tree = (await server.request("GET", f"{API}/flowschemas/{name}")).json()
     return next(iter((tree.get("status") or {}).get("conditions") or [{}]))

@@ -9,6 +9,7 @@ import urllib.request
 
 import pytest
 from tests.busy_machine import HANG_SECONDS
+from tests.processes import wait_for_end
 
 from steersman.testing.cluster import ControlPlane, ControlPlaneError
 
@@ -20,20 +21,12 @@ def get(cluster: ControlPlane, path: str) -> bytes:
         return answer.read()
 
 
-def is_ended(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
-
-
 def test_control_plane_is_ready_when_entered_and_stopped_when_left():
     with ControlPlane() as cluster:
         assert get(cluster, "/readyz") == b"ok"
         assert cluster.kubeconfig.exists()
         pid, directory = cluster.pid, cluster.kubeconfig.parent
-    assert is_ended(pid)
+    assert wait_for_end(pid)
     assert not directory.exists()
 
 

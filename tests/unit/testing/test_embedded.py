@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 
 import pytest
+from tests.unit.testing.objects import config_map, deployment
 
 from steersman.client import tree
 from steersman.client.errors import NotFound
@@ -16,17 +17,6 @@ from steersman.testing.faults import Fault
 NODES, PODS, MAPS = tree("v1", "Node"), tree("v1", "Pod"), tree("v1", "ConfigMap")
 DEPLOYMENTS = tree("apps/v1", "Deployment")
 ALONE = {"nodes": 0, "controllers": [], "scheduler": False}
-
-
-def config_map(name):
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
-
-
-def deployment(name, replicas=2):
-    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
 
 def conditions(obj):

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from tests.unit.testing.objects import config_map, deployment
 
 from steersman.apimachinery.errors import StatusError
 from steersman.client import tree
@@ -12,17 +13,6 @@ from steersman.testing.embedded import EmbeddedCluster
 from steersman.testing.faults import FaultError, LeftoverFaults
 
 MAPS, PODS, DEPLOYMENTS = tree("v1", "ConfigMap"), tree("v1", "Pod"), tree("apps/v1", "Deployment")
-
-
-def config_map(name):
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
-
-
-def deployment(name, replicas=2):
-    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.busy_machine import HANG_SECONDS
+from tests.processes import wait_for_end
 
 from steersman.testing.forkserver import client
 from steersman.testing.forkserver.client import ForkServerError, ForkServerProcess
@@ -44,18 +44,6 @@ def read_all(reader: int, writer: int) -> bytes:
     while chunk := os.read(reader, 4096):
         chunks.append(chunk)
     return b"".join(chunks)
-
-
-def has_ended(pid: int) -> bool:
-    """Wait for the end of a process that is no child of ours."""
-    try:
-        process = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([process], [], [], HANG_SECONDS)[0])
-    finally:
-        os.close(process)
 
 
 def test_child_receives_arguments_and_descriptors(server, pipe):
@@ -117,7 +105,7 @@ def test_child_ends_when_its_connection_closes(server, pipe, tmp_path):
     child = server.start("wait", {"directory": str(tmp_path / "1")}, descriptors=[pipe[1]])
     assert os.read(pipe[0], 5) == b"ready"
     child.release()
-    assert has_ended(child.pid)
+    assert wait_for_end(child.pid)
 
 
 def test_end_kills_a_child_that_ignores_the_request(server, pipe, tmp_path):
@@ -131,7 +119,7 @@ def test_close_ends_server_and_children_and_removes_directories(server, pipe, tm
     child = server.start("wait", {"directory": str(directory)}, descriptors=[pipe[1]], directory=str(directory))
     assert os.read(pipe[0], 5) == b"ready"
     server.close()
-    assert has_ended(child.pid)
+    assert wait_for_end(child.pid)
     assert not directory.exists()
     with pytest.raises(ForkServerError, match="has ended"):
         child.wait(HANG_SECONDS)
@@ -143,7 +131,7 @@ def test_children_end_with_a_killed_server(server, pipe, tmp_path):
     child = server.start("wait", {"directory": str(tmp_path / "1")}, descriptors=[pipe[1]])
     assert os.read(pipe[0], 5) == b"ready"
     os.kill(server.pid, signal.SIGKILL)
-    assert has_ended(child.pid)
+    assert wait_for_end(child.pid)
     assert child.end(HANG_SECONDS) == -signal.SIGKILL
 
 
@@ -167,7 +155,7 @@ def test_everything_ends_with_a_killed_client(tmp_path):
         pids = [int(text) for text in process.stdout.readline().split()]
         assert len(pids) == 2
         process.kill()
-    assert all(has_ended(pid) for pid in pids)
+    assert all(wait_for_end(pid) for pid in pids)
     assert not (tmp_path / "1").exists()
 
 

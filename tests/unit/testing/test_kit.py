@@ -7,7 +7,6 @@ import http.client
 import itertools
 import json
 import os
-import select
 import signal
 import socket
 import ssl
@@ -26,6 +25,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.busy_machine import HANG_SECONDS
+from tests.processes import wait_for_end
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import tree
@@ -95,17 +95,6 @@ def names(cluster: Cluster) -> set[str]:
     return {item["metadata"]["name"] for item in listed} - {"kube-root-ca.crt"}
 
 
-def has_ended(pid: int) -> bool:
-    try:
-        process = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([process], [], [], HANG_SECONDS)[0])
-    finally:
-        os.close(process)
-
-
 def is_refused(url: str) -> bool:
     parts = urlsplit(url)
     with socket.socket() as sock:
@@ -161,7 +150,7 @@ def test_clusters_are_isolated_and_have_tokens_of_their_own(shared):
 def test_stopped_cluster_leaves_no_process_port_or_file():
     with Cluster(**BARE) as cluster:
         directory = cluster.kubeconfig.parent
-    assert has_ended(cluster.pid)
+    assert wait_for_end(cluster.pid)
     assert is_refused(cluster.url)
     assert not directory.exists()
     for method in (cluster.snapshot, cluster.fork, cluster.crash):
@@ -239,7 +228,7 @@ def test_fork_starts_with_the_state_of_its_origin_and_diverges():
         fork.apply(config_map("forked"))
         cluster.apply(config_map("original"))
         assert (names(fork), names(cluster)) == ({"common", "forked"}, {"common", "original"})
-    assert has_ended(fork.pid)
+    assert wait_for_end(fork.pid)
 
 
 def test_rewind_restores_the_state_at_the_same_url_without_repeating_resource_versions():
@@ -447,7 +436,7 @@ def test_program_runs_with_the_kubeconfig_and_ends_with_the_cluster():
         assert first == f"{cluster.kubeconfig} more /"
         cluster.check_end()
     assert operator.exit_code == -signal.SIGTERM
-    assert has_ended(int(child))
+    assert wait_for_end(int(child))
     operator.check_running()
 
 
@@ -521,7 +510,7 @@ def test_template_is_set_up_once_and_forked_by_each_test():
     with template.fork() as one, template.fork() as two:
         one.apply(config_map("own"))
         assert (names(one), names(two)) == ({"common", "own"}, {"common"})
-    assert has_ended(pid)
+    assert wait_for_end(pid)
     with pytest.raises(ClusterError, match="tests have forked it already"):
         template.apply(config_map("late"))
     with pytest.raises(ClusterError, match="it is started already"):
@@ -612,7 +601,7 @@ def test_everything_ends_with_a_killed_test_process():
         assert process.stdout is not None
         *pids, directory = process.stdout.readline().split()
         process.kill()
-    assert [pid for pid in pids if not has_ended(int(pid))] == []
+    assert [pid for pid in pids if not wait_for_end(int(pid))] == []
     assert not Path(directory).exists()
 
 

@@ -12,13 +12,10 @@ from pathlib import Path
 
 import pytest
 from tests.busy_machine import HANG_SECONDS
+from tests.processes import wait_for_end
 
 COMMAND = [sys.executable, "-m", "steersman.testing"]
 BARE = ["--nodes=0", "--controllers=", "--no-scheduler"]
-
-
-def is_ended(pid: int) -> bool:
-    return not Path(f"/proc/{pid}").exists()
 
 
 @pytest.mark.parametrize("end", ["close", "terminate"])
@@ -37,7 +34,7 @@ def test_cluster_is_described_in_json_and_ends_with_standard_input_or_sigterm(en
             process.send_signal(signal.SIGTERM)
         assert process.wait(HANG_SECONDS) == 0
     assert not Path(facts["kubeconfig"]).exists()
-    assert is_ended(facts["pid"])
+    assert wait_for_end(facts["pid"])
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,12 @@
 """Failures of simulated nodes and pods."""
 
 import pytest
+from tests.unit.testing.objects import pod
 
 from steersman.client import tree
 from steersman.testing.embedded import EmbeddedCluster
 
 NODES, PODS = tree("v1", "Node"), tree("v1", "Pod")
-
-
-def pod(name):
-    spec = {"containers": [{"name": "c", "image": "i"}]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
 
 
 async def test_node_that_recovers_is_ready_again():

@@ -1,6 +1,7 @@
 """Trace, history and rights of an embedded cluster."""
 
 import pytest
+from tests.unit.testing.objects import config_map, deployment
 
 from steersman.client import tree
 from steersman.client.errors import ApiError
@@ -8,18 +9,6 @@ from steersman.testing.embedded import EmbeddedCluster
 
 MAPS = tree("v1", "ConfigMap")
 DEPLOYMENTS = tree("apps/v1", "Deployment")
-
-
-def config_map(name, **data):
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-
-
-def deployment(name, replicas=2):
-    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Controllers of a test on the loop of an embedded cluster."""
 
 import pytest
+from tests.unit.testing.objects import config_map
 
 from steersman.client import tree
 from steersman.client.objects import name_of
@@ -23,10 +24,6 @@ class Labeller(Controller):
         obj = self._maps.lister.by_key(key)
         if obj is not None and "seen" not in (obj["metadata"].get("labels") or {}):
             await self.client.patch(MAPS, name_of(obj), {"metadata": {"labels": {"seen": "yes"}}}, namespace="default")
-
-
-def config_map(name):
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
+from tests.unit.testing.objects import pod
 
 from steersman.client import tree
 from steersman.client.errors import NotFound
@@ -23,11 +24,6 @@ RUN_SECONDS = "nodes.steersman.dev/run-seconds"
 def job_spec(**more):
     pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
     return {"template": {"metadata": {"annotations": {RUN_SECONDS: "5"}}, "spec": pod}, **more}
-
-
-def pod(name):
-    spec = {"containers": [{"name": "c", "image": "i"}]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
 
 
 async def test_cronjob_by_the_hour_runs_24_times_a_day():

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from tests.unit.testing.objects import config_map, deployment
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import tree
@@ -13,18 +14,6 @@ from steersman.testing.references import BadReference
 from steersman.testing.waiting import BadCondition, SettleError, WaitError
 
 MAPS, PODS = tree("v1", "ConfigMap"), tree("v1", "Pod")
-
-
-def config_map(name, **data):
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-
-
-def deployment(name, replicas=2):
-    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
 
 class Restless(Controller):

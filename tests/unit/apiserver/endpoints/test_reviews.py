@@ -9,7 +9,6 @@ from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http
 from steersman.apiserver.server.loopback import Loopback
 from steersman.apiserver.workers import are_workers_busy
 from steersman.asynckit.slices import next_turn
-from steersman.testing import InProcessAPIServer
 
 AUTHZ = "/apis/authorization.k8s.io/v1"
 AUTHN = "/apis/authentication.k8s.io/v1"
@@ -18,12 +17,6 @@ SAR = f"{AUTHZ}/subjectaccessreviews"
 LOCAL = f"{AUTHZ}/namespaces/default/localsubjectaccessreviews"
 PODS = {"verb": "get", "resource": "pods"}
 PATH = {"verb": "get", "path": "/healthz"}
-
-
-@pytest.fixture
-async def server():
-    async with InProcessAPIServer() as started:
-        yield started
 
 
 async def ask(server, path, tree, client=None):

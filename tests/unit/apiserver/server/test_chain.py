@@ -1,15 +1,5 @@
 """Handler chain."""
 
-import pytest
-
-from steersman.testing import InProcessAPIServer
-
-
-@pytest.fixture
-async def server():
-    async with InProcessAPIServer() as started:
-        yield started
-
 
 async def test_chain_routes_resources_and_other_paths(server):
     assert (await server.request("GET", "/api/v1/namespaces/default")).json()["kind"] == "Namespace"

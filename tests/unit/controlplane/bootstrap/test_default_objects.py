@@ -13,12 +13,6 @@ CIDR = "/apis/networking.k8s.io/v1/servicecidrs/kubernetes"
 ACCOUNT = "/api/v1/namespaces/kube-system/serviceaccounts/default"
 
 
-@pytest.fixture
-async def server():
-    async with InProcessAPIServer() as started:
-        yield started
-
-
 def hooks_of(server):
     hooks = PostStartHooks()
     server.core.defaults.add_hooks(hooks)

@@ -4,19 +4,12 @@ import pytest
 
 from steersman.controlplane.bootstrap.ensure import DesiredObject, ensure
 from steersman.controlplane.bootstrap.errors import BootstrapError
-from steersman.testing import InProcessAPIServer
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 def config_map(**data):
     return {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "m"}, "data": data}
-
-
-@pytest.fixture
-async def server():
-    async with InProcessAPIServer() as started:
-        yield started
 
 
 async def data(server):

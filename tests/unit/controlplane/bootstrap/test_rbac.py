@@ -2,11 +2,8 @@
 
 import json
 
-import pytest
-
 from steersman.controlplane.bootstrap import rbac
 from steersman.controlplane.bootstrap.rbac import bootstrap_roles, read_policy
-from steersman.testing import InProcessAPIServer
 
 API = "/apis/rbac.authorization.k8s.io/v1"
 TABLE = """
@@ -48,12 +45,6 @@ def test_default_roles_are_read_from_the_table():
     assert objects["RoleBinding", "other"]["roleRef"]["name"] == "local"
     assert [s["name"] for s in objects["ClusterRoleBinding", "viewer"]["subjects"]] == ["g", "u"]
     assert "subjects" not in objects["ClusterRoleBinding", "nobody"]
-
-
-@pytest.fixture
-async def server():
-    async with InProcessAPIServer() as started:
-        yield started
 
 
 async def changed(server, path, change):

@@ -2,20 +2,11 @@
 
 import json
 
-import pytest
-
 from steersman.apiserver.server.loopback import Loopback
-from steersman.testing import InProcessAPIServer
 
 GROUP = "rbac.authorization.k8s.io"
 ROLES = f"/apis/{GROUP}/v1/namespaces/default/roles"
 BINDINGS = f"/apis/{GROUP}/v1/namespaces/default/rolebindings"
-
-
-@pytest.fixture
-async def server():
-    async with InProcessAPIServer() as started:
-        yield started
 
 
 async def test_authorization_follows_write_when_response_arrives(server):
