@@ -107,10 +107,10 @@ def test_new_pod_has_identity_and_storage():
 
 
 def test_claim_has_all_metadata_of_its_template():
-    kept = {"annotations": {"a": "b"}, "finalizers": ["example.com/keep"]}
-    of = sts(volumeClaimTemplates=[{"metadata": {"name": "data", **kept}}])
+    copied = {"annotations": {"a": "b"}, "finalizers": ["example.com/keep"]}
+    of = sts(volumeClaimTemplates=[{"metadata": {"name": "data", **copied}}])
     metadata = msgspec.to_builtins(identity.claims_of(of, pod(0))["data"].metadata)
-    assert metadata == {"name": "data-web-0", "namespace": "ns", "labels": {"app": "x"}, **kept}
+    assert metadata == {"name": "data-web-0", "namespace": "ns", "labels": {"app": "x"}, **copied}
 
 
 @pytest.mark.parametrize(

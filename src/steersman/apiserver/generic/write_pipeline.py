@@ -30,6 +30,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,pat
 
 from __future__ import annotations
 
+from collections.abc import Sequence  # noqa: TC003 — compiled code looks at a tuple's types
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -37,16 +38,15 @@ from steersman.apimachinery.errors import StatusError, conflict, generate_name_c
 from steersman.apiserver.generic.conversion import PendingConversionError
 from steersman.apiserver.generic.writing import resource_version_of, sent_version, uid_mismatch
 from steersman.apiserver.workers import LARGE_BYTES, in_worker
-from steersman.storage.store import Conflict
+from steersman.storage.store import Conflict, Op
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.request import RequestContext
-    from steersman.storage.store import Op
 
 
 #: Attempts of one update before it fails with a conflict. Contending writers take turns, so few need more than two.
