@@ -55,6 +55,7 @@ class RequestScope:
         "_creation",
         "_namespaced",
         "_noop_applies",
+        "_nullable_lists",
         "_version",
         "_writes_namespaces",
         "api_version",
@@ -97,6 +98,8 @@ class RequestScope:
             is_type_reset=subresource == "status",
             empty_lists=() if served.is_custom or served.struct is None else empty_lists_of(served.struct),
         )
+        required_lists = served.strategy.required_lists
+        self._nullable_lists: Final = tuple(path for path in self.decoder.empty_lists if path not in required_lists)
         #: Type and version of request bodies; None accepts any fields.
         self.struct: Struct | None = served.struct
         self.api_version: str = resource.api_version
@@ -235,8 +238,8 @@ class RequestScope:
 
     def to_storage_version(self, tree: Tree) -> Tree:
         """Convert the client's object to the storage version."""
-        if self.decoder.empty_lists:
-            drop_empty_lists(tree, self.decoder.empty_lists)
+        if self._nullable_lists:
+            drop_empty_lists(tree, self._nullable_lists)
         return tree if self.served.to_storage is None else self.served.to_storage(tree)
 
     def merge_into_object(self, ctx: RequestContext, new: Tree, old: Tree | None) -> Tree:

@@ -115,6 +115,8 @@ class Strategy:
     deletes_in_phases: ClassVar[bool] = False
     #: The storage of the kind checks the preconditions of a DELETE, with other messages (Namespaces, CustomResourceDefinitions).
     checks_preconditions_itself: ClassVar[bool] = False
+    #: Lists that must have an item. An empty one stays distinct from null until validation rejects it.
+    required_lists: ClassVar[frozenset[tuple[str, ...]]] = frozenset()
     #: How often upstream's own update validation repeats the rules of metadata, which the caller applies once: those of
     #: a change (``ValidateObjectMetaUpdate``) and those of the object (``ValidateObjectMeta``). Each repetition shows
     #: as one more cause.

@@ -11,6 +11,7 @@ from steersman.apiserver.endpoints.request_scope import RequestScope, ServedVers
 from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
 
 SCALERS = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 
 
@@ -138,6 +139,14 @@ async def test_empty_lists_with_omitempty_are_not_stored():
         spec["template"]["spec"]["volumes"] = []
         created = await server.make("/apis/apps/v1/namespaces/default/deployments", spec=spec)
         assert "volumes" not in created["spec"]["template"]["spec"]
+
+
+@pytest.mark.parametrize(("versions", "shown"), [({}, "null"), ({"versions": None}, "null"), ({"versions": []}, "[]")])
+async def test_empty_required_list_reaches_validation_as_sent(versions, shown):
+    async with Server() as server:
+        definition = {"metadata": {"name": "hats.example.com"}, "spec": {"group": "example.com", **versions}}
+        response = await server.call("POST", DEFINITIONS, definition)
+        assert f"spec.versions: Invalid value: {shown}: must have exactly one" in response.body["message"]
 
 
 async def test_some_kinds_have_no_managed_fields(monkeypatch):

@@ -39,6 +39,7 @@ class CustomResourceDefinitionStrategy(Strategy):
     is_metered = True
     finalizers_need_domains = False
     delete_finalizers = ("customresourcecleanup.apiextensions.k8s.io",)
+    required_lists = frozenset({("spec", "versions")})
 
     def default(self, obj: Tree, version: str) -> None:
         spec = obj.setdefault("spec", {})

@@ -55,6 +55,8 @@ class _Form(NamedTuple):
     common: Tree
     #: Versions without common fields.
     versions: list[Tree]
+    #: The definition has no list of versions, not even an empty one.
+    is_absent: bool
 
 
 def definition_name_rule(obj: Tree) -> names.NameRule:
@@ -109,7 +111,8 @@ def _spec_names(obj: Tree) -> Tree:
     return spec_names
 
 
-def _internal_form(versions: list[Tree]) -> _Form:
+def _internal_form(listed: list[Tree] | None) -> _Form:
+    versions = listed or []
     common = {}
     for part in _PARTS if versions else ():
         values = [version.get(part) for version in versions]
@@ -117,11 +120,12 @@ def _internal_form(versions: list[Tree]) -> _Form:
             common[part] = values[0]
     if "schema" not in common:
         common.pop("selectableFields", None)
-    return _Form(common, [{key: value for key, value in v.items() if key not in common} for v in versions])
+    own_parts = [{key: value for key, value in v.items() if key not in common} for v in versions]
+    return _Form(common, own_parts, listed is None)
 
 
 def _validate_spec(spec: Tree, strictness: Strictness) -> Iterator[FieldError]:
-    form = _internal_form(spec.get("versions") or [])
+    form = _internal_form(spec.get("versions"))
     yield from _validate_group(spec.get("group") or "", _SPEC.child("group"))
     yield from check_supported(spec.get("scope"), _SCOPES, _SPEC.child("scope"))
     if _schema_of(form.common) is None:
@@ -180,16 +184,18 @@ def _validate_versions(form: _Form, path: Path) -> Iterator[FieldError]:
             )
     version_names = [version.get("name", "") for version in form.versions]
     if len(set(version_names)) < len(version_names):
-        yield field.invalid(path, _shown(form.versions), "must contain unique version names")
+        yield field.invalid(path, _shown(form), "must contain unique version names")
     if sum(bool(version.get("storage")) for version in form.versions) != 1:
-        yield field.invalid(path, _shown(form.versions), "must have exactly one version marked as storage version")
+        yield field.invalid(path, _shown(form), "must have exactly one version marked as storage version")
     if version_names and version_names[0] and (faults := names.check_dns1035_label(version_names[0])):
         yield field.invalid(_SPEC.child("version"), version_names[0], ",".join(faults))
 
 
-def _shown(versions: list[Tree]) -> list[Tree]:
-    shown: list[Tree] = go_form("CustomResourceDefinitionVersion", versions)
-    for entry, version in zip(shown, versions, strict=True):
+def _shown(form: _Form) -> list[Tree] | None:
+    if form.is_absent:
+        return None
+    shown: list[Tree] = go_form("CustomResourceDefinitionVersion", form.versions)
+    for entry, version in zip(shown, form.versions, strict=True):
         if entry["Schema"] is not None:
             entry["Schema"] = {"OpenAPIV3Schema": schema_form(_schema_of(version))}
     return shown

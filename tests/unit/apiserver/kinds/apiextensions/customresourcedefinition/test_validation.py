@@ -202,6 +202,12 @@ def test_validate_definition_requires_unique_version_names_and_one_storage_versi
     assert [fault for fault in faults if fault.startswith("spec.versions: Invalid value: [") and fault.endswith(end)]
 
 
+@pytest.mark.parametrize(("versions", "shown"), [(None, "null"), ([], "[]")])
+def test_validate_definition_distinguishes_absent_from_empty_versions(versions, shown):
+    faults = texts(validate_definition(edited(VALID, {"spec.versions": versions})))
+    assert f"spec.versions: Invalid value: {shown}: must have exactly one version marked as storage version" in faults
+
+
 def test_validate_definition_reports_unshared_schema_errors_at_version():
     odd = {**OTHER, "schema": {"openAPIV3Schema": {"type": "object", "nullable": True}}}
     assert texts(validate_definition(edited(VALID, {"spec.versions": [VERSION, odd]}))) == [
