@@ -140,7 +140,8 @@ class TableView:
         return sorted(entries, key=lambda entry: served.strategy.row_sort_key(served.layout.tree(entry)))
 
     def whole(self, entry: Entry) -> bytes:
-        return self._table(str(entry.revision), self.item(entry), columns=True)
+        version = str(entry.revision) if entry.revision else ""  # what is never stored has none
+        return self._table(version, self.item(entry), columns=True)
 
     def whole_of(self, tree: Tree) -> bytes:
         return self._table(tree["metadata"].get("resourceVersion", ""), self._row_of(tree), columns=True)

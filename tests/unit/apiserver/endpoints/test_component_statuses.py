@@ -47,6 +47,12 @@ async def test_list_has_a_condition_for_each_component():
         assert answer.warnings == ["v1 ComponentStatus is deprecated in v1.19+"]
 
 
+async def test_table_of_one_component_has_no_resource_version():
+    async with Server() as server:
+        answer = await server.call("GET", f"{COMPONENTS}/etcd-0", headers=TABLE)
+        assert answer.body["metadata"] == {}
+
+
 @pytest.mark.interpreted
 async def test_failure_of_the_storage_is_the_error_of_etcd(monkeypatch):
     async def fail():
