@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from steersman.apiserver.discovery.catalog import CUSTOM_GROUP_PRIORITY, CUSTOM_VERSION_PRIORITY
+from steersman.apiserver.discovery.catalog import AGGREGATOR_GROUP, CUSTOM_GROUP_PRIORITY, CUSTOM_VERSION_PRIORITY
 from steersman.schema.resources import table
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 API_SERVICES: Final = "apiservices.apiregistration.k8s.io"
 _PATH: Final = "/apis/apiregistration.k8s.io/v1/apiservices"
-#: Group of APIServices, which has none itself.
-_OWN_GROUP: Final = "apiregistration.k8s.io"
 _AUTOMANAGED: Final = "kube-aggregator.kubernetes.io/automanaged"
 _ALWAYS: Final = "true"
 _ON_START: Final = "onstart"
@@ -40,7 +38,7 @@ def plan(catalog: Catalog) -> dict[str, Tree]:
     groups = {group.name: group for group in table().groups}
     desired = {}
     for served in catalog.local_groups():
-        if served.name == _OWN_GROUP:
+        if served.name == AGGREGATOR_GROUP:
             continue
         built_in = groups.get(served.name)
         priorities = {version.name: version.priority for version in built_in.versions} if built_in else {}

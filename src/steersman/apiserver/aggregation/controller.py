@@ -24,6 +24,7 @@ from steersman.apiserver.aggregation.backend_openapi import BackendOpenAPI
 from steersman.apiserver.aggregation.metrics import AvailabilityMetrics
 from steersman.apiserver.aggregation.proxy import AggregatorProxy
 from steersman.apiserver.aggregation.service_resolver import ResolveError, ServiceResolver
+from steersman.apiserver.discovery.catalog import Registration
 from steersman.apiserver.proxying.connections import DialError
 from steersman.apiserver.proxying.pool import PoolGroup
 from steersman.asynckit.backoff import exponential
@@ -112,6 +113,8 @@ class Aggregator:
         #: Revisions of the APIServices seen, by name.
         self._synced_revisions: dict[str, int] = {}
         self._watched: dict[str, _Watched] = {}
+        #: APIServices without a Service, by name.
+        self._registered: dict[str, Registration] = {}
         self._backends: dict[tuple[str, str], Backend] = {}
         self._is_following_services = False
         #: Client certificate for backends; None: requests carry none.
@@ -184,11 +187,16 @@ class Aggregator:
 
     def _update(self, name: str, api_service: Tree) -> None:
         spec = spec_of(api_service)
+        fields = api_service["spec"]
+        group_priority, version_priority = fields.get("groupPriorityMinimum") or 0, fields.get("versionPriority") or 0
         watched = self._watched.get(name)
         if watched is not None and watched.backend.spec != spec:
             self._forget(name)
             watched = None
+        self._registered.pop(name, None)
         if spec is None:
+            group, version = fields.get("group") or "", fields.get("version") or ""
+            self._registered[name] = Registration(group, version, group_priority, version_priority)
             self._start_write(name, api_service, LOCAL)
             return
         if watched is None and len(self._watched) >= BACKENDS_MAX:
@@ -202,9 +210,8 @@ class Aggregator:
             watched = self._watched[name] = _Watched(backend)
             watched.task = self._tasks.start(f"checks of APIService {name}", self._check_forever(name, watched))
             self._follow_services()
-        backend, fields = watched.backend, api_service["spec"]
-        backend.group_priority = fields.get("groupPriorityMinimum") or 0
-        backend.version_priority = fields.get("versionPriority") or 0
+        backend = watched.backend
+        backend.group_priority, backend.version_priority = group_priority, version_priority
         backend.is_available = availability.is_available(api_service)
 
     def _start_write(self, name: str, api_service: Tree, outcome: Availability) -> None:
@@ -214,6 +221,7 @@ class Aggregator:
 
     def _forget(self, name: str) -> None:
         watched = self._watched.pop(name, None)
+        self._registered.pop(name, None)
         self.metrics.forget(name)
         if watched is not None:
             if watched.task is not None:
@@ -225,6 +233,7 @@ class Aggregator:
         backends = [watched.backend for watched in self._watched.values()]
         self._backends = {(backend.spec.group, backend.spec.version): backend for backend in backends}
         self._catalog.set_remote(backend.remote_version() for backend in backends)
+        self._catalog.set_registered(self._registered.values())
 
     def _follow_services(self) -> None:
         if not self._is_following_services:

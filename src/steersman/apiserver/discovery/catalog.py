@@ -1,7 +1,7 @@
 """Catalog of served groups, versions and resources, in the order that clients rely on.
 
 Groups are ordered by the ``groupPriorityMinimum`` of their APIServices, versions by ``versionPriority``; custom resources
-have 1000 and 100. Equal groups are ordered by name, equal versions in Kubernetes' version order, newest first (``v2`` > ``v1``
+have 1000 and 100 unless a client registered them. Equal groups are ordered by name, equal versions in Kubernetes' version order, newest first (``v2`` > ``v1``
 > ``v1beta2`` > ``v1alpha1``). Versions served by aggregated API servers are laid over the local ones.
 """
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.schema.resources import Resource, ResourceTable
 
+#: The group without an APIService, which the aggregation layer serves itself.
+AGGREGATOR_GROUP: Final = "apiregistration.k8s.io"
 #: Priorities of the APIServices of custom resources.
 CUSTOM_GROUP_PRIORITY: Final = 1000
 CUSTOM_VERSION_PRIORITY: Final = 100
@@ -49,6 +51,16 @@ class RemoteVersion(msgspec.Struct, frozen=True):
     resources: tuple[Tree, ...] = ()
     #: The last attempt to read ``resources`` failed.
     is_stale: bool = False
+
+
+class Registration(msgspec.Struct, frozen=True):
+    """An APIService without a Service: priorities of a group version that this server may or may not serve."""
+
+    group: str
+    version: str
+    #: ``groupPriorityMinimum`` and ``versionPriority``.
+    group_priority: int
+    version_priority: int
 
 
 class GroupVersion(msgspec.Struct):
@@ -85,6 +97,12 @@ class Catalog:
         self._version_order = {group.name: [version.name for version in group.versions] for group in built_in.groups}
         self._groups: dict[str, Group] = {}
         self._remote: dict[str, list[RemoteVersion]] = {}
+        #: By group and version.
+        self._registered: dict[tuple[str, str], Registration] = {}
+        #: Groups of ``/apis`` in order; None when it must be computed again.
+        self._listed: dict[str, Group] | None = None
+        #: Incremented when the groups of ``/apis`` change, also without a change of ``generation``.
+        self.listing_generation = 0
         #: Groups in order, the core group included; None when it must be computed again.
         self._merged: dict[str, Group] | None = None
         self.generation = 0
@@ -126,9 +144,18 @@ class Catalog:
             self._remote = remote
             self._changed()
 
+    def set_registered(self, registrations: Iterable[Registration]) -> None:
+        """Replace the APIServices without a Service. Equal input changes nothing."""
+        registered = {(registration.group, registration.version): registration for registration in registrations}
+        if registered != self._registered:
+            self._registered = registered
+            self._listed = None
+            self.listing_generation += 1
+
     def _changed(self) -> None:
-        self._merged = None
+        self._merged = self._listed = None
         self.generation += 1
+        self.listing_generation += 1
         self.on_change()
 
     def local_groups(self) -> list[Group]:
@@ -142,6 +169,41 @@ class Catalog:
     def group(self, name: str) -> Group | None:
         """Return a group by name (empty: the core group)."""
         return self._all().get(name)
+
+    def listed_groups(self) -> list[Group]:
+        """Return the groups of ``/apis``: those that are served and those that have an APIService, served or not.
+
+        Upstream: ``apisHandler`` of kube-aggregator, which reads APIServices only.
+        """
+        return list(self._list().values())
+
+    def listed_group(self, name: str) -> Group | None:
+        """Return one of the groups of ``/apis`` by name."""
+        return self._list().get(name)
+
+    def _list(self) -> dict[str, Group]:
+        if self._listed is None:
+            versions = {(group.name, version.version): version for group in self.groups() for version in group.versions}
+            for group, name in self._registered:
+                if group:
+                    versions.setdefault((group, name), GroupVersion(group, name, {}))
+            listed: dict[str, Group] = {}
+            for version in sorted(versions.values(), key=self._listing_key):
+                listed.setdefault(version.group, Group(version.group, [])).versions.append(version)
+            for entry in listed.values():
+                entry.versions.sort(key=self._priority_key, reverse=True)
+            self._listed = listed
+        return self._listed
+
+    def _listing_key(self, version: GroupVersion) -> tuple[bool, int, str]:
+        """Return the sort key of an APIService among all: the aggregator's own group first, then by priority and name."""
+        if version.remote is not None:
+            priority = version.remote.group_priority
+        elif (registration := self._registered.get((version.group, version.version))) is not None:
+            priority = registration.group_priority
+        else:
+            priority = self._group_priority.get(version.group, CUSTOM_GROUP_PRIORITY)
+        return version.group != AGGREGATOR_GROUP, -priority, f"{version.version}.{version.group}"
 
     def _all(self) -> dict[str, Group]:
         if self._merged is None:
@@ -164,6 +226,8 @@ class Catalog:
     def _priority_key(self, version: GroupVersion) -> tuple[int, tuple[int, int, int, int, str]]:
         if version.remote is not None:
             return version.remote.version_priority, version_key(version.version)
+        if (registration := self._registered.get((version.group, version.version))) is not None:
+            return registration.version_priority, version_key(version.version)
         priority = self._version_priority.get((version.group, version.version), CUSTOM_VERSION_PRIORITY)
         return priority, version_key(version.version)
 

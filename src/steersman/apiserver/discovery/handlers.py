@@ -11,6 +11,7 @@ from steersman.apimachinery.codec import prettify
 from steersman.apimachinery.errors import method_not_allowed, not_acceptable, path_not_found
 from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.apiserver.discovery import documents
+from steersman.apiserver.discovery.catalog import AGGREGATOR_GROUP
 from steersman.apiserver.discovery.produces import require_accepted
 from steersman.apiserver.http import Response, page_not_found
 from steersman.schema.protobuf import MEDIA_TYPE as PROTOBUF
@@ -29,8 +30,6 @@ _JSON = "application/json"
 _YAML = "application/yaml"
 _OFFERED = (_JSON, _YAML, PROTOBUF)
 _WILDCARDS = frozenset({"*/*", "application/*"})
-#: The group without an APIService, which the aggregation layer serves itself.
-_AGGREGATOR_GROUP = "apiregistration.k8s.io"
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -116,8 +115,8 @@ class DiscoveryHandlers:
         match request.path.strip("/").split("/"):
             case ["api", version]:
                 return self._group_version(request, "", version)
-            case ["apis", name] if group := self._catalog.group(name):
-                if name == _AGGREGATOR_GROUP:
+            case ["apis", name] if group := self._catalog.listed_group(name):
+                if name == AGGREGATOR_GROUP:
                     self._require_route(request)
                 return self._serve(request, f"/apis/{name}", lambda _: documents.group_document(group))
             case ["apis", name, version] if name:
@@ -128,7 +127,7 @@ class DiscoveryHandlers:
         """Yield the paths that ``below`` serves, for the list at ``/``."""
         core = self._catalog.group("")
         yield from (f"/api/{version.version}" for version in (core.versions if core else ()))
-        for group in self._catalog.groups():
+        for group in self._catalog.listed_groups():
             yield f"/apis/{group.name}"
             yield from (f"/apis/{version.api_version}" for version in group.versions)
 
@@ -157,8 +156,9 @@ class DiscoveryHandlers:
         return documents.api_versions(core, server_address=self._server_address())
 
     def _groups(self, form: Form) -> dict[str, Any]:
-        groups = self._catalog.groups()
-        return documents.aggregated(groups) if form.aggregated else documents.group_list(groups)
+        if form.aggregated:
+            return documents.aggregated(self._catalog.groups())
+        return documents.group_list(self._catalog.listed_groups())
 
     def _serve(
         self, request: Request, path: str, build: Callable[[Form], dict[str, Any]], *, aggregates: bool = False
@@ -166,8 +166,8 @@ class DiscoveryHandlers:
         form = negotiate(request.header(b"accept"), aggregates=aggregates)
         if form.media_type == _JSON and not form.is_pretty and request.wants_indentation:
             form = msgspec.structs.replace(form, is_pretty=True)
-        if self._generation != self._catalog.generation:
-            self._generation = self._catalog.generation
+        if self._generation != self._catalog.listing_generation:
+            self._generation = self._catalog.listing_generation
             self._bodies.clear()
         cached = self._bodies.get((path, form))
         if cached is None:

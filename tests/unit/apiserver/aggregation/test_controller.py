@@ -262,3 +262,6 @@ async def test_local_apiservice_gets_its_condition_when_the_service_is_removed()
         assert (await server.request("PATCH", f"{API_SERVICES}/{NAME}", body=body, headers=merge)).code == 200
         await condition(server, "Local")
         assert await group_in_discovery(server) is None
+        index = (await server.request("GET", "/apis/things.example.com")).json()
+        assert index["preferredVersion"]["version"] == "v1"
+        assert (await server.request("GET", PATH)).code == 404

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from steersman.apimachinery.errors import StatusError
-from steersman.apiserver.discovery.catalog import Catalog
+from steersman.apiserver.discovery.catalog import Catalog, Registration
 from steersman.apiserver.discovery.handlers import DiscoveryHandlers, negotiate
 from steersman.apiserver.http import Request
 from steersman.schema.resources import Resource, table
@@ -85,6 +85,21 @@ async def test_catalog_change_is_visible_immediately():
     catalog.add(Resource("example.com", "v1", "gadgets", "Gadget", "gadget", namespaced=True, verbs=("get",)))
     groups = msgspec.json.decode((await handlers.groups(request("/apis"))).body)["groups"]
     assert groups[-1]["name"] == "example.com"
+
+
+async def test_registered_group_without_a_server_has_a_document_but_no_resources():
+    catalog = Catalog(table())
+    handlers = DiscoveryHandlers(catalog, server_address=lambda: "")
+    await handlers.groups(request("/apis"))
+    catalog.set_registered([Registration("example.com", "v1", 1, 1)])
+    groups = msgspec.json.decode((await handlers.groups(request("/apis"))).body)["groups"]
+    assert groups[-1]["name"] == "example.com"
+    index = msgspec.json.decode((await handlers.below(request("/apis/example.com"))).body)
+    assert index["preferredVersion"] == {"groupVersion": "example.com/v1", "version": "v1"}
+    assert (await handlers.below(request("/apis/example.com/v1"))).code == 404
+    aggregated = msgspec.json.decode((await handlers.groups(request("/apis", accept=AGGREGATED))).body)
+    assert "example.com" not in {item["metadata"]["name"] for item in aggregated["items"]}
+    assert {"/apis/example.com", "/apis/example.com/v1"} <= set(handlers.paths())
 
 
 @pytest.mark.parametrize("path", ["/apis/apps", "/apis/apps/", "/apis/apps/v1", "/api/v1/"])
