@@ -196,6 +196,12 @@ def test_apply_owns_an_empty_map_itself(maps):
     assert maps.fields() == {"one": {"f:data": {}}}
 
 
+def test_apply_of_an_emptied_map_keeps_it(maps):
+    maps.apply("m", {"data": {"a": "1"}})
+    assert maps.apply("m", {"data": {}})["data"] == {}
+    assert maps.fields() == {"m": {"f:data": {}}}
+
+
 def test_apply_of_only_an_empty_associative_list_owns_nothing(widgets):
     widgets.apply("one", {"spec": {"tags": ["a"]}})
     widgets.apply("two", {"spec": {"tags": [], "parts": []}})
