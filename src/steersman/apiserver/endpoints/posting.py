@@ -103,7 +103,8 @@ class PostWrite(ObjectWrite):
         """Do nothing: posted kinds have no defaults."""
 
     def manage_fields(self) -> None:
-        """Do nothing, because posted objects are not stored."""
+        """Set managed fields, which admission sees though the object is not stored."""
+        self.scope.manage_fields(self.ctx, self.new, None)
 
     def admit(self) -> Awaitable[None] | None:
         plugins = self.scope.create_steps.validate

@@ -10,7 +10,7 @@ from steersman.apimachinery import field
 from steersman.apimachinery.errors import bad_request, conflict, invalid, not_found
 from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.account_claims import Bound, Ref
-from steersman.apiserver.endpoints.posting import PostScope, read_posted
+from steersman.apiserver.endpoints.posting import PostScope, PostWrite, read_posted
 from steersman.apiserver.endpoints.representation import render_tree
 from steersman.apiserver.generic.write_pipeline import admit
 from steersman.apiserver.generic.writing import time_text
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authn.token_issuer import TokenIssuer
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.endpoints.posting import PostWrite
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request, Response
@@ -39,6 +38,17 @@ _WARN_ONLY_SECONDS: Final = 3607
 _EXTENDED_SECONDS: Final = 365 * 24 * 3600
 #: Kinds that a token can be bound to, and where they are.
 _BINDABLE: Final = {"Pod": "pods", "Node": "nodes", "Secret": "secrets"}
+
+
+class _TokenWrite(PostWrite):
+    """Write of a TokenRequest, up to admission."""
+
+    __slots__ = ()
+
+    def default(self) -> None:
+        spec = self.new.setdefault("spec", {})
+        if spec.get("expirationSeconds") is None:
+            spec["expirationSeconds"] = _DEFAULT_SECONDS
 
 
 class TokenRequests:
@@ -70,12 +80,9 @@ class TokenRequests:
 
     async def create(self, scope: PostScope, request: Request) -> Response:
         """Return 201 and a token, even in a dry run, as upstream. Raises 400, 404, 409, 422."""
-        posted, form = await read_posted(scope, request)
+        posted, form = await read_posted(scope, request, _TokenWrite)
         tree, ctx = posted.new, posted.ctx
-        spec = tree.setdefault("spec", {})
-        if spec.get("expirationSeconds") is None:
-            spec["expirationSeconds"] = _DEFAULT_SECONDS
-        scope.manage_fields(ctx, tree, None)
+        spec = tree["spec"]
         _check_names(posted)
         account = await self._get("serviceaccounts", posted.object_name, ctx.namespace)
         _check_uid(posted, account)

@@ -37,13 +37,13 @@ _UNANSWERED: Final[Mapping[str, dict[str, Any]]] = {
 
 
 class ReviewWrite(PostWrite):
-    """Write of a posted review, up to admission; it has managed fields."""
+    """Write of a posted review, up to admission."""
 
     __slots__ = ()
 
     def manage_fields(self) -> None:
         self.new.pop("status", None)
-        self.scope.manage_fields(self.ctx, self.new, None)
+        super().manage_fields()
         self.new["status"] = deepcopy(_UNANSWERED[self.new["kind"]])
 
 
