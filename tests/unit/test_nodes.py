@@ -267,7 +267,13 @@ def test_optional_references_are_not_required() -> None:
             {"name": "b", "configMap": {"name": "m", "optional": True}},
             {"name": "c", "projected": {"sources": [{"configMap": {"name": "n"}}]}},
         ],
-        containers=[{"name": "c", "env": [{"name": "E", "valueFrom": {"secretKeyRef": {"name": "t", "key": "k"}}}]}],
+        containers=[
+            {
+                "name": "c",
+                "env": [{"name": "E", "valueFrom": {"secretKeyRef": {"name": "t", "key": "k"}}}],
+                "volumeMounts": [{"name": name, "mountPath": f"/{name}"} for name in "abc"],
+            }
+        ],
     )
     assert list(references(new_pod)) == [
         Reference("Secret", "s", volume="a"),
@@ -381,7 +387,8 @@ async def test_nodes_have_kubelet_endpoint_and_dials_pods_annotation() -> None:
 async def test_pod_waits_for_its_config_map() -> None:
     async with cluster() as world:
         volumes = [{"name": "v", "configMap": {"name": "m"}}]
-        await world.pod("p", volumes=volumes)
+        mounts = [{"name": "v", "mountPath": "/v"}]
+        await world.pod("p", volumes=volumes, containers=[{"name": "c", "image": "i", "volumeMounts": mounts}])
         await world.settle()
         obj = await world.client.get(PODS, "p", namespace="default")
         assert obj["status"]["phase"] == "Pending"

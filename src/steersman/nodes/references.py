@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.nodes.object_keys import ObjectKeys
 
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
     from steersman.nodes.object_keys import Keys
+
+_CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 
 
 class Reference(NamedTuple):
@@ -53,14 +55,26 @@ def missing_file_error(kind: str, key: str) -> str:
 
 
 def references(pod: Tree) -> Iterator[Reference]:
-    """Yield the references of the pod's volumes, then those of its containers, in the order of the spec."""
+    """Yield the references of mounted volumes, then those of containers, in the order of the spec."""
     spec = pod.get("spec") or {}
-    for volume in spec.get("volumes") or ():
+    for volume in mounted_volumes(pod):
         for reference in _of_volume(volume):
             yield reference._replace(volume=volume.get("name", ""))
     for container in [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]:
         for reference in _of_container(container):
             yield reference._replace(container=container.get("name", ""))
+
+
+def mounted_volumes(pod: Tree) -> Iterator[Tree]:
+    """Yield the volumes that a container uses; the kubelet ignores the others.
+
+    Upstream: ``GetPodVolumeNames`` of pkg/volume/util.
+    """
+    spec = pod.get("spec") or {}
+    containers = [container for field in _CONTAINERS for container in spec.get(field) or ()]
+    used = {mount.get("name") for container in containers for mount in container.get("volumeMounts") or ()}
+    used |= {device.get("name") for container in containers for device in container.get("volumeDevices") or ()}
+    return (volume for volume in spec.get("volumes") or () if volume.get("name") in used)
 
 
 def _of_volume(volume: Tree) -> Iterator[Reference]:

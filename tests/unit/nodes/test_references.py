@@ -22,6 +22,11 @@ def container(name: str, **spec: Any) -> Tree:
     return {"name": name, "image": "i", "imagePullPolicy": "IfNotPresent", **spec}
 
 
+def mounting(name: str, *volumes: str, **spec: Any) -> Tree:
+    mounts = [{"name": volume, "mountPath": f"/{volume}"} for volume in volumes]
+    return container(name, volumeMounts=mounts, **spec)
+
+
 def env(config_map: str) -> list[Tree]:
     return [{"name": "E", "valueFrom": {"configMapKeyRef": {"name": config_map, "key": "k"}}}]
 
@@ -59,7 +64,7 @@ async def add_key(world: Cluster, kind: str, name: str, field: str = "data") -> 
 
 async def test_pod_without_its_volumes_has_no_sandbox() -> None:
     async with cluster() as world:
-        await world.pod("p", containers=[container("c", env=env("e"))], volumes=VOLUMES)
+        await world.pod("p", containers=[mounting("c", "m", "all", env=env("e"))], volumes=VOLUMES)
         await world.settle()
         status = await status_of(world)
         assert states(status) == {"c": {"reason": "ContainerCreating"}}
@@ -80,7 +85,7 @@ async def test_pod_without_its_volumes_has_no_sandbox() -> None:
 
 async def test_pod_without_its_volumes_has_not_started_init_containers() -> None:
     async with cluster() as world:
-        await world.pod("p", containers=[container("c")], initContainers=[container("i")], volumes=VOLUMES)
+        await world.pod("p", containers=[container("c")], initContainers=[mounting("i", "m", "all")], volumes=VOLUMES)
         await world.settle()
         status = await status_of(world)
         initializing = {"reason": "PodInitializing"}
@@ -203,7 +208,7 @@ async def test_pod_waits_for_the_keys_of_its_volumes() -> None:
             {"name": "m", "configMap": {"name": "m", "items": items}},
             {"name": "all", "projected": {"sources": [{"secret": {"name": "s", "items": items}}]}},
         ]
-        await world.pod("p", containers=[container("c")], volumes=volumes)
+        await world.pod("p", containers=[mounting("c", "m", "all")], volumes=volumes)
         await world.settle()
         assert states(await status_of(world)) == {"c": {"reason": "ContainerCreating"}}
         assert await warnings(world) == [
@@ -222,7 +227,8 @@ async def test_pod_waits_for_the_keys_of_its_volumes() -> None:
 async def test_volume_with_several_items_of_a_missing_object_has_one_error() -> None:
     async with cluster() as world:
         items = [{"key": key, "path": key} for key in ("a", "b")]
-        await world.pod("p", volumes=[{"name": "m", "configMap": {"name": "m", "items": items}}])
+        volumes = [{"name": "m", "configMap": {"name": "m", "items": items}}]
+        await world.pod("p", containers=[mounting("c", "m")], volumes=volumes)
         await world.settle()
         assert await warnings(world) == [
             ("FailedMount", "", 'MountVolume.SetUp failed for volume "m" : configmap "m" not found')
@@ -235,6 +241,14 @@ async def test_optional_keys_are_not_awaited() -> None:
         source = {"name": "m", "key": "k", "optional": True}
         volume = {"name": "m", "configMap": {"name": "m", "items": [{"key": "k", "path": "p"}], "optional": True}}
         variable = {"name": "E", "valueFrom": {"configMapKeyRef": source}}
-        await world.pod("p", containers=[container("c", env=[variable])], volumes=[volume])
+        await world.pod("p", containers=[mounting("c", "m", env=[variable])], volumes=[volume])
         await world.settle()
         assert await world.phase("p") == "Running"
+
+
+async def test_volumes_that_no_container_mounts_are_ignored() -> None:
+    async with cluster() as world:
+        await world.pod("p", containers=[container("c")], volumes=VOLUMES)
+        await world.settle()
+        assert await world.phase("p") == "Running"
+        assert await warnings(world) == []
