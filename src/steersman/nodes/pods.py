@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from lightkube.models.core_v1 import ConfigMap, Secret
 
 from steersman.asynckit.ratelimit import TokenBucket
+from steersman.client import tree
 from steersman.client.changes import Deleted
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
 from steersman.client.partial_metadata import metadata_only
 from steersman.nodes import pod_conditions, pod_preemption, pod_status, pod_termination
 from steersman.nodes.bound_pods import PODS, BoundPodController
+from steersman.nodes.claims import claim_error, claim_volumes, mount_failure
 from steersman.nodes.node_object import internal_ip, kubelet_port
 from steersman.nodes.object_keys import UNKNOWN, ObjectKeyReader
 from steersman.nodes.pod_addresses import PodAddresses
@@ -47,6 +50,8 @@ _EVENTS_BURST: Final = 100
 _FAILED_PULL_SECRETS: Final = (
     "Unable to retrieve some image pull secrets ({}); attempting to pull the image may not succeed."
 )
+_CLAIM: Final = "PersistentVolumeClaim"
+_CLAIMS: Final = tree("v1", _CLAIM)
 _FAILED_MOUNT: Final = 'MountVolume.SetUp failed for volume "{}" : {}'
 
 
@@ -91,7 +96,9 @@ class PodController(BoundPodController):
         self._object_keys = ObjectKeyReader(self.client)
         self._config_maps = self.informer(metadata_only(ConfigMap))
         self._secrets = self.informer(metadata_only(Secret))
-        for kind, informer in (("ConfigMap", self._config_maps), ("Secret", self._secrets)):
+        self._claims = self.informer(_CLAIMS)
+        informers = (("ConfigMap", self._config_maps), ("Secret", self._secrets), (_CLAIM, self._claims))
+        for kind, informer in informers:
             informer.add_callback(partial(self._reference_changed, kind))
 
     def concerns(self, pod: Tree, node: Tree) -> bool:
@@ -144,6 +151,9 @@ class PodController(BoundPodController):
             if not pending.stage.applies_config_errors:
                 return await self._wait_for_configuration(key, pod, node, missing[0])
         if not pod_status.is_terminating(pod) and not pod_status.status_of(pod).get("podIP"):
+            unbound = {} if pod_status.is_running(pod) else await self._unbound_claims(key, pod)
+            if unbound:
+                return await self._wait_without_sandbox(key, pod, node, [mount_failure(unbound)])
             self._report_pull_secrets(pod, node)
         # The kubelet reports the first error of each container.
         errors = {reference.container: error for reference, error in reversed(missing) if reference.container}
@@ -237,10 +247,33 @@ class PodController(BoundPodController):
             if not waiting:
                 self._waiting.pop(place, None)
 
+    async def _unbound_claims(self, key: str, pod: Tree) -> dict[str, str]:
+        """Return the errors of claims that are not bound, by volume, and requeue the pod when such a claim changes."""
+        namespace = namespace_of(pod)
+        errors: dict[str, str] = {}
+        for volume in claim_volumes(pod):
+            claim = self._claims.lister.get(volume.claim, namespace=namespace)
+            if not claim_error(claim, volume, pod):
+                continue
+            self._await_objects(key, namespace, [(_CLAIM, volume.claim)])
+            try:  # the cache may be behind the binding of the pod
+                claim = await self.client.get(_CLAIMS, volume.claim, namespace=namespace)
+            except NotFound:
+                claim = None
+            error = claim_error(claim, volume, pod)
+            if error:
+                errors[volume.volume] = error
+            else:
+                self._forget_waiting(key, namespace, [(_CLAIM, volume.claim)])
+        return errors
+
     async def _wait_for_volumes(self, key: str, pod: Tree, node: Tree, missing: Iterable[MissingReference]) -> Result:
+        messages = [_FAILED_MOUNT.format(reference.volume, error) for reference, error in missing if reference.volume]
+        return await self._wait_without_sandbox(key, pod, node, messages)
+
+    async def _wait_without_sandbox(self, key: str, pod: Tree, node: Tree, messages: Iterable[str]) -> Result:
         """Report the pod's containers as not created, and the volumes that cannot be mounted as events."""
         reason = "PodInitializing" if pod_status.spec_of(pod).get("initContainers") else "ContainerCreating"
-        messages = [_FAILED_MOUNT.format(reference.volume, error) for reference, error in missing if reference.volume]
         return await self._wait(key, pod, node, {"reason": reason}, [("FailedMount", message) for message in messages])
 
     async def _wait_for_configuration(self, key: str, pod: Tree, node: Tree, missing: MissingReference) -> Result:
