@@ -63,7 +63,7 @@ class DaemonSetStrategy(Strategy):
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         super().prepare_for_create(ctx, obj)
-        _set_template_generation(obj, _template_generation(obj) or 1)
+        _set_template_generation(obj, max(1, _template_generation(obj)))
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_update(ctx, obj, old)
@@ -71,6 +71,11 @@ class DaemonSetStrategy(Strategy):
         if obj["spec"].get("template") != old["spec"].get("template"):
             generation += 1
         _set_template_generation(obj, generation)
+
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Keep the template generation, which is a field of the spec upstream."""
+        super().prepare_for_status_update(ctx, obj, old)
+        _set_template_generation(obj, _template_generation(old))
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return list(validation.validate_daemon_set(obj, facts_for=ctx.facts_for))
@@ -105,8 +110,10 @@ class DaemonSetStrategy(Strategy):
 
 
 def _template_generation(obj: Tree) -> int:
+    """Parse the annotation as Go's ``ParseInt``; 0 if invalid."""
     text = (obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "")
-    return int(text) if text.isdecimal() else 0
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    return int(text) if digits.isascii() and digits.isdigit() else 0
 
 
 def _set_template_generation(obj: Tree, generation: int) -> None:

@@ -20,7 +20,7 @@ def test_default_sets_no_rolling_update_for_on_delete():
     assert spec["updateStrategy"] == {"type": "OnDelete"}
 
 
-@pytest.mark.parametrize(("value", "expected"), [("0", "1"), ("5", "5"), ("x", "1")])
+@pytest.mark.parametrize(("value", "expected"), [("0", "1"), ("5", "5"), ("+7", "7"), ("-2", "1"), ("x", "1")])
 def test_prepare_for_create_keeps_positive_template_generation_or_sets_1(value, expected):
     new = edited(SET, {"metadata.annotations": {TEMPLATE_GENERATION: value}})
     STRATEGY.prepare_for_create(CONTEXT, new)
@@ -35,6 +35,13 @@ def test_prepare_for_update_bumps_template_generation_on_template_change_only(ed
     new = edited(SET, edits)
     STRATEGY.prepare_for_update(CONTEXT, new, old)
     assert new["metadata"]["annotations"][TEMPLATE_GENERATION] == counted
+
+
+def test_prepare_for_status_update_keeps_the_template_generation():
+    old = edited(SET, {"metadata.annotations": {TEMPLATE_GENERATION: "3"}})
+    new = edited(old, {"metadata.annotations": {TEMPLATE_GENERATION: "9", "a": "b"}})
+    STRATEGY.prepare_for_status_update(CONTEXT, new, old)
+    assert new["metadata"]["annotations"] == {TEMPLATE_GENERATION: "3", "a": "b"}
 
 
 def test_warnings_on_update_only_if_template_changes():
