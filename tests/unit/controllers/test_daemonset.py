@@ -321,6 +321,27 @@ async def test_history_is_limited(cluster):
     await cluster.until(numbers)
 
 
+async def test_revision_of_a_terminating_finished_pod_is_kept(cluster):
+    await run(cluster, "a", revisionHistoryLimit=0)
+    await cluster.until(are_on(cluster, ["a"]))
+    (held,) = await cluster.client.list(Pod, namespace="default")
+    patch = {"metadata": {"finalizers": ["example.com/hold"]}}
+    await cluster.client.patch(Pod, name_of(held), patch, namespace="default")
+    patch = {"status": {"phase": "Failed"}}
+    await cluster.client.patch(Pod, name_of(held), patch, namespace="default", subresource="status")
+    await cluster.until(are_on(cluster, ["a", "a"]))
+    for version in "12":
+        patch = {"spec": {"template": {"metadata": {"labels": {"v": version}}}}}
+        await cluster.client.patch(DaemonSet, "ds", patch, namespace="default")
+        await cluster.clock.advance(1)
+
+    async def numbers():
+        controller_revisions = await cluster.client.list(ControllerRevision, namespace="default")
+        return sorted(item.revision for item in controller_revisions) == [1, 3]
+
+    await cluster.until(numbers)
+
+
 async def test_failed_pod_gets_an_event_and_is_replaced(cluster):
     await run(cluster, "a")
     await cluster.until(are_on(cluster, ["a"]))

@@ -119,7 +119,7 @@ class DaemonSetController(ManagedController):
         world = plan.observe(
             ds, self.nodes.lister, pods, labels_of(present.revision)[rules.REVISION_HASH], now=self.clock.now()
         )
-        waits = await self._work(key, world, revisions, present) if may_write else _Outcome()
+        waits = await self._work(key, world, pods, revisions, present) if may_write else _Outcome()
         status = plan_status(world, observed=may_write, collisions=present.collisions)
         await self._write_status(key, ds, status)
         if waits.error is not None:
@@ -147,7 +147,12 @@ class DaemonSetController(ManagedController):
         await self.revisions.delete(present.duplicates)
 
     async def _work(
-        self, key: str, world: plan.ObservedState, revisions: Sequence[ControllerRevision], present: CurrentRevision
+        self,
+        key: str,
+        world: plan.ObservedState,
+        pods: Sequence[Pod],
+        revisions: Sequence[ControllerRevision],
+        present: CurrentRevision,
     ) -> _Outcome:
         needs = plan.plan_nodes(world)
         failed, wait = self._due(world, needs.failed)
@@ -163,7 +168,7 @@ class DaemonSetController(ManagedController):
             step = plan.plan_update(world)
             outcome = _Outcome(await self._apply(key, world, step.create, step.delete), outcome.requeue_after_seconds)
         if outcome.error is None:
-            await self._clean_history(world, revisions, present)
+            await self._clean_history(world.ds, pods, revisions, present)
         return outcome
 
     def _due(self, world: plan.ObservedState, failed: Iterable[Pod]) -> tuple[list[Pod], float | None]:
@@ -200,14 +205,14 @@ class DaemonSetController(ManagedController):
         return created.error or removed.error
 
     async def _clean_history(
-        self, world: plan.ObservedState, revisions: Sequence[ControllerRevision], present: CurrentRevision
+        self, ds: DaemonSet, pods: Sequence[Pod], revisions: Sequence[ControllerRevision], present: CurrentRevision
     ) -> None:  # fmt: skip
-        """Delete unused revisions beyond ``revisionHistoryLimit``."""
-        living = {labels_of(pod).get(rules.REVISION_HASH) for pods in world.pods.values() for pod in pods}
+        """Delete unused revisions beyond ``revisionHistoryLimit``. Those of finished Pods that are being deleted are used."""
+        living = {labels_of(pod).get(rules.REVISION_HASH) for pod in pods if rules.target_node(pod)}
         kept_uids = {uid_of(present.revision), *map(uid_of, present.duplicates)}
         old = [revision for revision in revisions if uid_of(revision) not in kept_uids]
         unused = [revision for revision in old if labels_of(revision).get(rules.REVISION_HASH) not in living]
-        limit = rules.spec_of(world.ds).revisionHistoryLimit
+        limit = rules.spec_of(ds).revisionHistoryLimit
         surplus = len(old) - (10 if limit is None else limit)
         if surplus > 0:
             await self.revisions.delete(superfluous(unused, keep=max(0, len(unused) - surplus)))
