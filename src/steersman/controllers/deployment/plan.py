@@ -81,7 +81,7 @@ def plan(deployment: Deployment, owned: Sequence[ReplicaSet], *, old_pods_run: O
     paused = bool(deployment.spec and deployment.spec.paused)
     if paused or (draft.size_changed() and draft.can_scale()):
         _scale(draft)
-        if paused:
+        if paused and revisions.rollback_revision(deployment) is None:
             draft.forget_history()
         return draft.with_counts()
     if rules.strategy_of(deployment) == rules.RECREATE:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from lightkube.models.apps_v1 import ReplicaSet
+    from lightkube.models.apps_v1 import Deployment, ReplicaSet
     from lightkube.models.core_v1 import PodTemplateSpec
 
 HASH_LABEL: Final = "pod-template-hash"
@@ -48,6 +48,11 @@ def revision_of(obj: Any) -> int:
 def revision_text(obj: Any) -> str:
     """Return the revision annotation of a Deployment or ReplicaSet as it is; empty without one."""
     return annotations_of(obj).get(REVISION, "")
+
+
+def rollback_revision(deployment: Deployment) -> int | None:
+    """Return the revision of the requested rollback, 0 for the last one; None without a valid request."""
+    return number_of(annotations_of(deployment), ROLLBACK_TO)
 
 
 def desired_annotation(rs: ReplicaSet) -> int | None:

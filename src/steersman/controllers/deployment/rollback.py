@@ -14,8 +14,8 @@ from steersman.controllers.deployment.revisions import (
     DEPLOYMENT_ONLY,
     ROLLBACK_TO,
     find_new,
-    number_of,
     revision_of,
+    rollback_revision,
     same_template,
     template_of,
     without_hash,
@@ -47,7 +47,7 @@ def rollback(deployment: Deployment, owned: Sequence[ReplicaSet]) -> Rollback | 
     It waits for the ReplicaSet of the current template to have the highest revision.
     """
     spec: Any = deployment.spec
-    revision = number_of(annotations_of(deployment), ROLLBACK_TO)
+    revision = rollback_revision(deployment)
     if revision is None or spec.paused:
         return None
     new = find_new(owned, spec.template)

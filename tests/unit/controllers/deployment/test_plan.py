@@ -9,7 +9,7 @@ from tests.unit.controllers.deployment.conftest import NOW
 
 from steersman.controllers.deployment import status
 from steersman.controllers.deployment.plan import CreateSet, DeleteSet, OldPodsRun, UpdateSet, plan
-from steersman.controllers.deployment.revisions import DESIRED_REPLICAS, MAX_REPLICAS, REVISION
+from steersman.controllers.deployment.revisions import DESIRED_REPLICAS, MAX_REPLICAS, REVISION, ROLLBACK_TO
 from steersman.runtime.conditions import find_condition
 
 NOTHING_RUNS = OldPodsRun([])
@@ -165,6 +165,12 @@ def test_paused_means_no_rollout(deployment, rs):
     assert (planned.actions, reason(planned)) == ((), "DeploymentPaused")
     resumed = replace(planned.deployment, spec=replace(planned.deployment.spec, paused=None))
     assert reason(step(resumed, rs(3), rs(0, version="2", revision=2))) == "DeploymentResumed"
+
+
+@pytest.mark.parametrize(("requested", "actions"), [({}, [("delete", "old")]), ({ROLLBACK_TO: "1"}, [])])
+def test_paused_deployment_keeps_its_history_for_a_rollback(deployment, rs, requested, actions):
+    paused = deployment(3, version="2", paused=True, history=0, annotations={REVISION: "2", **requested})
+    assert summary(step(paused, rs(0, name="old"), rs(3, version="2", revision=2))) == actions
 
 
 def test_plan_does_not_report_a_timed_out_rollout_as_paused(deployment, rs):
