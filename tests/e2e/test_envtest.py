@@ -222,7 +222,7 @@ def test_apiserver_refuses_the_etcd_of_others(assets) -> None:
     assert "http://127.0.0.1:1 is not the etcd of `steersman envtest`" in done.stderr
 
 
-def test_killed_etcd_takes_the_apiserver_with_it(planes) -> None:
+def test_apiserver_ends_with_a_killed_etcd(planes) -> None:
     plane = planes()
     plane.start()
     assert plane.etcd.process is not None

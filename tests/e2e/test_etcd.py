@@ -125,7 +125,7 @@ async def test_deployment_rolls_out_and_survives_the_death_of_the_control_plane(
         assert keys == ["/registry/deployments/default/second", "/registry/deployments/default/web"]
 
 
-async def test_writes_go_on_at_another_server_when_one_is_killed(tmp_path: Path) -> None:
+async def test_writes_continue_at_another_server_when_one_is_killed(tmp_path: Path) -> None:
     with EtcdCluster() as cluster:
         planes = [Plane("apiserver", cluster.urls, tmp_path / f"s{n}", f"--name=s{n}") for n in range(2)]
         async with started(*planes):  # noqa: SIM117 — the kubeconfigs exist when the servers have started
@@ -144,7 +144,7 @@ async def test_writes_go_on_at_another_server_when_one_is_killed(tmp_path: Path)
 
 
 @pytest.mark.skipif(haproxy() is None, reason="HAProxy is not installed: apt-get install haproxy")
-async def test_writes_go_on_through_the_load_balancer_of_the_guide_when_a_server_is_killed() -> None:
+async def test_writes_continue_through_the_load_balancer_of_the_guide_when_a_server_is_killed() -> None:
     with EtcdCluster(3) as cluster:
         async with balanced_servers(cluster) as balanced, balanced.connect() as client:
             for server in balanced.servers[:2]:

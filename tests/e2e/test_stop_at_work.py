@@ -102,7 +102,7 @@ def create_until_rejected(client: Client, expensive: Expensive, prefix: str) -> 
 
 
 @pytest.mark.parametrize("expensive", [expensive_rules, large_yaml])
-def test_sigterm_ends_a_server_at_work_and_keeps_what_was_acknowledged(expensive, tmp_path: Path) -> None:
+def test_sigterm_ends_a_busy_server_and_keeps_acknowledged_writes(expensive, tmp_path: Path) -> None:
     with ControlPlane(ephemeral=False, data_dir=tmp_path / "data") as server:
         client = Client(server)
         assert client.send("POST", DEFINITIONS, definition())[0] == 201

@@ -90,7 +90,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("name", BODIES)
-async def test_hostile_body_is_rejected_and_nothing_of_it_stays(server, name):
+async def test_hostile_body_is_rejected_without_leftovers(server, name):
     path, content_type, body, code = BODIES[name]
     headers = {"content-type": content_type}
     if name == "gzip bomb":
@@ -145,7 +145,7 @@ async def test_node_port_goes_to_one_of_concurrent_creators(server):
     assert sorted(answer.code for answer in answers) == [201] + [422] * (CREATORS - 1)
 
 
-async def test_node_ports_of_a_small_range_go_to_as_many_creators_and_are_given_back():
+async def test_node_ports_of_a_small_range_are_allocated_once_each_and_released():
     options = APIServerOptions(ephemeral=True, service_node_port_range=(30000, 30004))
     async with InProcessAPIServer(options=options) as server:
         for turn in range(2):
@@ -193,7 +193,7 @@ async def advance_until(is_over: Callable[[], bool], clock: FakeClock) -> None:
         ),
     ],
 )
-async def test_request_without_an_end_is_cut_off_and_its_connection_is_forgotten(server, raw, answer):
+async def test_unfinished_request_is_cut_off_and_its_connection_is_released(server, raw, answer):
     clock = FakeClock()
     async with listening(server, clock) as (serving, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -220,7 +220,7 @@ async def test_body_of_tiny_chunks_is_one_body(server):
         await hang_up(writer)
 
 
-async def test_client_that_sends_requests_and_reads_nothing_is_held_up(server):
+async def test_requests_of_a_client_that_reads_no_responses_wait(server):
     clock = FakeClock()
     requests = b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n" * 400_000
     async with listening(server, clock) as (serving, port):

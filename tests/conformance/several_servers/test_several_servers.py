@@ -78,7 +78,7 @@ def config_map(name, **data):
     return {"metadata": {"name": name}, "data": data}
 
 
-async def test_read_without_version_sees_what_another_server_has_answered(three):
+async def test_read_without_version_returns_writes_acknowledged_by_another_server(three):
     first, second, third = three
     for n in range(20):
         status, created = await call(first, "POST", MAPS, config_map(f"m{n}"))
@@ -212,7 +212,7 @@ async def test_custom_resource_defined_at_one_server_is_served_by_the_others(thr
     await until(is_served)
 
 
-async def test_role_bound_at_one_server_is_known_to_the_others(three):
+async def test_role_bound_at_one_server_applies_at_the_others(three):
     binding = {
         "metadata": {"name": "admins"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},

@@ -211,7 +211,7 @@ async def test_failed_commit_is_refused_and_rolled_back(open_store, path, kind):
     await store.txn([Put("/b", b"1", expected=0)])
 
 
-async def test_each_body_opens_what_the_other_wrote(open_store, kind):
+async def test_each_implementation_opens_files_of_the_other(open_store, kind):
     other = {"process": "thread", "thread": "process"}[kind]
     store = await open_store(kind)
     await store.txn([Put("/a", b"1")])

@@ -124,7 +124,7 @@ async def test_with_allowance_starts_again_in_a_worker_beyond_the_allowance():
     assert len(starts) == 2
 
 
-async def test_with_allowance_leaves_no_meter_behind():
+async def test_with_allowance_removes_its_meter():
     await with_allowance(spend, LOOP_ALLOWANCE)
     spend(10 * LOOP_ALLOWANCE)
 

@@ -96,7 +96,7 @@ def test_unknown_controller_is_refused_as_upstream(capsys):
         "service", "route", "cloud-node-lifecycle",
     ],
 )  # fmt: skip
-def test_names_of_cloud_controllers_are_known(name):
+def test_names_of_cloud_controllers_are_accepted(name):
     assert parse([f"--controllers=*,-{name}"])[0].controllers == ("*", f"-{name}")
 
 

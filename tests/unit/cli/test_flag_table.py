@@ -91,6 +91,6 @@ def test_help_shows_groups_defaults_and_flags_without_effect(parser, monkeypatch
     assert "--secret" not in text
 
 
-def test_group_of_a_title_is_made_once(parser):
+def test_group_of_a_title_is_created_once(parser):
     assert group_of(parser, "numbers") is group_of(parser, "numbers")
     assert group_of(parser, "new") is group_of(parser, "new")

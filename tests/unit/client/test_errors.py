@@ -39,7 +39,7 @@ def test_predicates_match_api_errors():
     assert is_conflict(errors.from_response(refusal(409, "Conflict"), method="PUT"))
 
 
-def test_expired_is_a_gone():
+def test_expired_is_a_subclass_of_gone():
     assert issubclass(errors.Expired, errors.Gone)
 
 

@@ -213,7 +213,7 @@ async def test_deadline_bounds_the_head_of_a_stream():
         task.result()
 
 
-async def test_with_options_keeps_what_is_not_given():
+async def test_with_options_keeps_unset_options():
     clock, transport = FakeClock(), ScriptedTransport(REFUSED, None)
     once = sender(transport, clock, deadline_seconds=1).with_options(retry=RetryPolicy(retries_max=0))
     with pytest.raises(RequestFailed, match="refused"):

@@ -24,7 +24,7 @@ def test_changed_missing_and_surplus_files_are_stale(tree):
     assert emit.stale({"same": "1", "changed": "2", "missing": "1"}) == ["changed", "missing", "surplus"]
 
 
-def test_writing_removes_what_does_not_belong(tree):
+def test_writing_removes_foreign_files(tree):
     emit.write({"old": "1"})
     emit.write({"new": "1"})
     assert [path.name for path in tree.iterdir()] == ["new"]

@@ -7,7 +7,7 @@ def test_definitions_are_those_of_the_pinned_release():
     assert "io.k8s.api.core.v1.Pod" in definitions()
 
 
-def test_methods_speak_the_verbs_of_kubernetes():
+def test_methods_are_mapped_to_verbs_of_kubernetes():
     methods = {(method.parent, method.plural, method.action): method for method in api_methods()}
     assert methods[("", "v1"), "pods", ""].verbs == (
         "create",

@@ -183,7 +183,7 @@ def test_job_has_name_and_annotation_of_its_start():
 # What became of Jobs
 
 
-def test_jobs_that_ended_are_active_no_more():
+def test_finished_jobs_are_removed_from_active():
     status = plan.status_of(cron(active=["a", "b", "c"]))
     status, events = plan.with_finished_jobs(
         status, [job("a", "Complete"), job("b", "Failed"), job("c"), job("d"), job("e", "Failed")]

@@ -227,7 +227,7 @@ def test_owner_candidates():
     assert [owner_candidate.namespace for owner_candidate in owner_candidates(owner("o"), "n")] == ["", "n"]
 
 
-def test_seen():
+def test_observed_object_has_identity_owners_and_finalizers():
     result = observed_object(tree("v1", "ConfigMap"), dependent(owner("o"), name="x", namespace="n", finalizers=["f"]))
     assert result == ObservedObject(
         Identity("v1", "ConfigMap", "n", "x", "d"), (owner("o"),), ("f",), being_deleted=False

@@ -89,7 +89,7 @@ def test_next_pass_is_after_half_of_the_estimate():
     assert seconds_to_next_pass(progress) == 16
 
 
-def test_conditions_name_what_is_left_and_what_holds_it():
+def test_conditions_name_remaining_objects_and_their_finalizers():
     progress = Progress()
     progress.add(PODS, ResourcesRemaining(30, 1))
     progress.add(tree("apps/v1", "Deployment"), ResourcesRemaining(15, 2, {"a/b": 2}))

@@ -71,7 +71,7 @@ def measured(**milli):
         (pod("p", ready="False", started=3600, changed=10), {"p": 1}, "ready"),
     ],
 )
-def test_pods_are_grouped_by_what_is_known_of_them(obj, metric, expected):
+def test_pods_are_grouped_by_readiness_and_metric(obj, metric, expected):
     groups = group([obj], measured(**metric), "cpu", TIMING)
     shown = {"ready": groups.ready, "unready": groups.unready, "missing": groups.missing, "ignored": groups.ignored}
     assert [name for name, value in shown.items() if value] == [expected]
@@ -207,7 +207,7 @@ def test_replicas_with_behavior(up, down, current, expected, replicas, able, lim
     assert (result.replicas, result.able[0], result.limited[0]) == (replicas, able, limited)
 
 
-def test_policies_count_what_their_period_has_seen():
+def test_policies_count_changes_within_their_period():
     history, both = History(), behavior(scaleUp=rules(("Pods", 4)), scaleDown=DOWN)
     history.scaled(3, 6, None, now=900)
     history.scaled(3, 6, both, now=980)

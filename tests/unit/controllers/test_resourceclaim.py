@@ -9,7 +9,7 @@ from steersman.controllers.resourceclaim.controller import build
 from steersman.controllers.resourceclaim.plan import (
     FINALIZER,
     MissingClaim,
-    already_made,
+    find_created_claim,
     from_template,
     is_done,
     is_for_other,
@@ -79,13 +79,13 @@ def test_missing_claims_are_created_once(obj, present, expected):
     assert missing(obj, lambda _: present) == expected
 
 
-def test_from_template_builds_a_claim_and_already_made_finds_it():
+def test_from_template_builds_a_claim_that_find_created_claim_returns():
     body = {"spec": {"metadata": {"labels": {"a": "1"}, "annotations": {"b": "2"}}, "spec": DEVICES}}
     created_claim = from_template(pod(), "dev", msgspec.convert(body, ResourceClaimTemplate))
     assert created_claim.metadata.generateName == "p-dev-"
     assert created_claim.metadata.annotations == {"b": "2", "resource.kubernetes.io/pod-claim-name": "dev"}
-    assert already_made(pod(), "dev", [created_claim]) is created_claim
-    assert already_made(pod(uid="2"), "dev", [created_claim]) is None
+    assert find_created_claim(pod(), "dev", [created_claim]) is created_claim
+    assert find_created_claim(pod(uid="2"), "dev", [created_claim]) is None
 
 
 def test_long_names_are_truncated_in_proportion():

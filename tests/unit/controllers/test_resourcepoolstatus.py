@@ -98,7 +98,7 @@ def test_pool_status_of_an_incomplete_pool_has_no_counts():
     assert is_whole(answered([slice_of("whole")]))
 
 
-def test_errors_are_as_short_as_the_api_wants_them():
+def test_errors_are_truncated_to_the_limit_of_the_api():
     assert len(answered([slice_of("a" * 253, slices=3)]).pools[0].validationError) == 256
 
 

@@ -63,7 +63,7 @@ async def test_root_ca_defaults_to_the_client_ca(cluster, monkeypatch, published
 
 
 @pytest.mark.parametrize("trusted", [b"PEM", None])
-async def test_config_map_without_a_file_holds_what_the_client_trusts_or_nothing(cluster, monkeypatch, trusted):
+async def test_config_map_without_a_file_has_the_authority_of_the_client_or_none(cluster, monkeypatch, trusted):
     monkeypatch.setattr(Client, "trusted_ca", trusted)
     await cluster.start(build)
     published = await cluster.eventually("v1", "ConfigMap", NAME, bool, namespace="default")

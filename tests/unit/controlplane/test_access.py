@@ -23,7 +23,7 @@ def request(token: str = "") -> Request:
     return Request({"method": "GET", "path": "/", "query_string": b"", "headers": headers}, receive=None)
 
 
-async def test_tokens_of_the_file_and_of_the_server_itself_are_known(tmp_path):
+async def test_tokens_of_the_file_and_of_the_server_itself_authenticate(tmp_path):
     path = tmp_path / "tokens"
     path.write_text("t,alice,u\n")
     user = authenticator(token_auth_file=path)
@@ -45,7 +45,7 @@ def test_malformed_token_file_is_an_option_error(tmp_path):
     ("modes", "allowed"),
     [(("AlwaysAllow",), True), (("AlwaysDeny",), False), (("RBAC",), False), (("Node", "RBAC", "AlwaysAllow"), True)],
 )
-def test_authorization_modes_are_asked_in_order(modes, allowed):
+def test_authorization_modes_are_evaluated_in_order(modes, allowed):
     authorizer = Authorization(APIServerOptions(authorization_mode=modes)).authorizer
     assert authorizer.authorize(UserInfo("alice"), RequestInfo("get", "/metrics")).allowed is allowed
     assert authorizer.authorize(UserInfo("root", ("system:masters",)), RequestInfo("get", "/metrics")).allowed
@@ -104,7 +104,7 @@ async def test_policies_may_name_only_parameters_that_their_writers_can_read():
 
 
 @pytest.mark.parametrize(("resource", "name"), [("pods", "p"), ("serviceaccounts", "robot")])
-async def test_bound_token_ends_with_the_deletion_of_what_it_is_bound_to(resource, name):
+async def test_bound_token_is_invalid_after_the_deletion_of_its_object(resource, name):
     namespace = "/api/v1/namespaces/default"
 
     async with InProcessAPIServer() as server:

@@ -98,7 +98,7 @@ def test_log_without_policy_records_nothing():
     assert make_auditor(APIServerOptions(), clock=RealClock()) is None
 
 
-async def test_standard_output_and_a_webhook_take_events_too(tmp_path):
+async def test_events_are_written_to_standard_output_and_a_webhook(tmp_path):
     config = tmp_path / "webhook.kubeconfig"
     cluster, context = {"server": "https://127.0.0.1:1/"}, {"cluster": "c", "user": "u"}
     config.write_text(

@@ -109,7 +109,7 @@ async def test_child_receives_its_arguments_and_reports_that_it_is_ready():
     await child.stop()
 
 
-async def test_child_names_what_it_waits_for():
+async def test_child_reports_its_pending_step():
     child = Child("name", clock=RealClock(), spawn=Spawner(HOLDS))
     assert child.waiting_for == "the name process"
     child.start([])

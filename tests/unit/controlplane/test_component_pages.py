@@ -61,7 +61,7 @@ async def test_statusz_has_the_time_since_the_start_and_all_paths(body_of, clock
     assert lines[-1] == "Paths: /configz /flagz /statusz"
 
 
-async def test_pages_are_objects_when_they_are_asked_for(body_of, clock):
+async def test_pages_are_objects_when_the_client_accepts_them(body_of, clock):
     await clock.advance(60)
     form = "application/json;g=config.k8s.io;v=v1beta1;as="
     status = json.loads(await body_of("/statusz", f"{form}Statusz"))

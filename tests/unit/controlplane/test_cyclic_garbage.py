@@ -76,7 +76,7 @@ async def test_recent_objects_are_collected_in_each_interval(running):
     assert (heap.recent, heap.whole) == (3, 0)
 
 
-async def test_nothing_is_collected_while_a_large_request_is_at_work(running):
+async def test_nothing_is_collected_while_a_large_request_runs(running):
     heap, intervals = running
     heap.is_busy = True
     await intervals(BUSY_MAX)

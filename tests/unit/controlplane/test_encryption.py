@@ -78,7 +78,7 @@ async def post(server, **data):
     assert answer.code == 201
 
 
-async def test_clients_see_what_the_store_holds_encrypted(path):
+async def test_clients_read_decrypted_values(path):
     inner = MemoryStore(clock=RealClock())
     async with Running(await opened(write(path, keys("a"), {"identity": {}}), RealClock()), inner) as server:
         await post(server, password="hunter2")

@@ -27,7 +27,7 @@ async def until(server, name: str, status: str) -> dict:
     return result
 
 
-async def test_schemas_know_their_levels_when_the_server_is_ready(server):
+async def test_schemas_have_their_levels_when_the_server_is_ready(server):
     result = await dangling(server, "global-default")
     assert (result["status"], result["reason"]) == ("False", "Found")
     tree = (await server.request("GET", f"{API}/flowschemas/exempt")).json()

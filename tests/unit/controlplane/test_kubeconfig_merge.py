@@ -80,7 +80,7 @@ def test_merge_creates_the_file_and_follows_links(tmp_path, access):
 
 
 @pytest.mark.parametrize("text", ["[1]", "clusters: {a: 1}", "a: [", "\x00"])
-def test_merge_leaves_alone_what_is_no_kubeconfig(path, merge, text):
+def test_merge_does_not_change_files_that_are_no_kubeconfig(path, merge, text):
     with pytest.raises(KubeconfigError, match="nothing was changed"):
         merge(text)
     assert path.read_text() == text
@@ -133,7 +133,7 @@ def test_undo_does_not_restore_a_deleted_context(path, merge, edit):
     assert (config["current-context"], names(config, "contexts")) == ("", [])
 
 
-def test_undo_keeps_our_context_if_it_was_changed_with_what_it_refers_to(path, merge, edit):
+def test_undo_keeps_a_context_that_was_changed_with_its_references(path, merge, edit):
     journal = merge("")
     edit(lambda config: config["contexts"][0]["context"].update(namespace="mine"))
     before = path.read_bytes()

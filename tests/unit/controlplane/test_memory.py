@@ -64,7 +64,7 @@ async def test_memory_that_has_hardly_grown_is_not_trimmed(running):
     assert process.trims == 0
 
 
-async def test_growth_counts_from_what_the_last_trim_left(running):
+async def test_growth_counts_from_the_size_after_the_last_trim(running):
     process, checks = running
     process.resident += GROWTH_BYTES
     await checks(1)
@@ -79,7 +79,7 @@ async def test_memory_is_trimmed_now_and_then_without_growth(running):
     assert process.trims == 1
 
 
-async def test_memory_is_not_trimmed_while_a_large_request_is_at_work(running):
+async def test_memory_is_not_trimmed_while_a_large_request_runs(running):
     process, checks = running
     process.is_busy = True
     process.resident += GROWTH_BYTES

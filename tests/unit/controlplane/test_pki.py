@@ -78,7 +78,7 @@ def test_missing_leaves_are_recreated(directory, name):
     assert changed(directory, before) == {"apiserver"}
 
 
-def test_nonsense_in_place_of_facts_is_made_again(directory):
+def test_malformed_facts_are_recreated(directory):
     (directory / "admin.json").write_text("{")
     before = contents(directory)
     ensure_pki(directory, NAMES, now=NOW)

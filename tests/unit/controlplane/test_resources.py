@@ -27,7 +27,7 @@ async def test_services_get_their_allocator():
 
 
 @pytest.mark.parametrize("plural", ["resourceclaims", "resourceclaimtemplates"])
-async def test_claims_look_at_their_namespace(plural):
+async def test_claims_with_admin_access_require_their_namespace(plural):
     resources = build(APIServerOptions())
     strategy = resources.registry.stored(f"{plural}.resource.k8s.io").strategy
     wish = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c", "adminAccess": True}}]}}

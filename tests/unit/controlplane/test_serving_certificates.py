@@ -42,7 +42,7 @@ def test_self_signed_certificate_is_created_without_files_and_directory():
     assert read_or_make_pair(ServingOptions(), NAME, now=NOW) != read_or_make_pair(ServingOptions(), NAME, now=NOW)
 
 
-def test_context_asks_for_client_certificates_only_with_an_authority():
+def test_context_requests_client_certificates_only_with_an_authority():
     pair = make_self_signed(NAME, "", now=NOW)
     assert make_context(pair, "").verify_mode is ssl.CERT_NONE
     assert make_context(pair, pair.certificate.decode()).verify_mode is ssl.CERT_OPTIONAL

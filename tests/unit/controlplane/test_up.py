@@ -116,7 +116,7 @@ async def test_wait_until_ready_returns_the_node_without_a_word(capsys):
     assert capsys.readouterr().err == ""
 
 
-async def test_wait_until_ready_names_what_a_slow_start_waits_for(capsys):
+async def test_wait_until_ready_names_the_pending_step_of_a_slow_start(capsys):
     child, clock = WaitingChild(), FakeClock()
     waits = asyncio.ensure_future(wait_until_ready(child, clock=clock))
     await clock.advance(5)
@@ -207,7 +207,7 @@ async def test_up_prints_ready_message_later_with_wait_false(tmp_path, capsys, s
     await running.stop()
 
 
-async def test_up_leaves_nothing_behind_when_cancelled_while_it_waits(tmp_path, monkeypatch, spawns):
+async def test_up_cleans_up_when_cancelled_while_it_waits(tmp_path, monkeypatch, spawns):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -240,12 +240,12 @@ async def test_up_ends_the_spawned_process_when_the_server_cannot_start(tmp_path
     assert processes[0].returncode is not None
 
 
-def test_hardened_adds_noderestriction_to_the_plugins_asked_for():
+def test_hardened_adds_noderestriction_to_the_enabled_plugins():
     options = APIServerOptions(enable_admission_plugins=("AlwaysPullImages",))
     assert hardened(options).enable_admission_plugins == ("AlwaysPullImages", "NodeRestriction")
 
 
-def test_hardened_keeps_noderestriction_once_when_it_is_asked_for():
+def test_hardened_has_noderestriction_once_when_it_is_enabled():
     options = APIServerOptions(enable_admission_plugins=("NodeRestriction",))
     assert hardened(options) == options
 

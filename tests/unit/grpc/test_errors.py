@@ -11,7 +11,7 @@ def test_grpc_status_is_a_code_or_unknown(status, code):
 
 
 @pytest.mark.parametrize(("status", "code"), [("503", Code.UNAVAILABLE), ("403", Code.PERMISSION_DENIED), ("200", 2)])
-def test_http_status_is_mapped_as_grpc_says(status, code):
+def test_http_status_is_mapped_as_grpc_specifies(status, code):
     assert code_of_http(status) is Code(code)
 
 

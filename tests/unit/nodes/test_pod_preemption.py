@@ -78,7 +78,7 @@ def test_pods_of_equal_or_higher_priority_are_spared() -> None:
     st.integers(0, 20),
     st.integers(0, 20),
 )
-def test_preempted_pods_free_what_is_needed_and_none_is_superfluous_in_its_class(
+def test_preempted_pods_free_the_shortage_without_superfluous_victims_of_a_class(
     pods: list[tuple[str, int, int]], cpu: int, memory: int
 ) -> None:
     contenders = [

@@ -162,7 +162,7 @@ async def test_metrics_count_attempts_by_result(access, registry, token):
     ("paths", "path", "matches"),
     [(["/a"], "/a", True), (["/a"], "/a/b", False), (["/a/*"], "/a/b", True), (["a"], "/a", True), ([], "/a", False)],
 )
-def test_path_matcher_knows_exact_paths_and_prefixes(paths, path, matches):
+def test_path_matcher_matches_exact_paths_and_prefixes(paths, path, matches):
     assert PathMatcher(paths)(path) is matches
 
 

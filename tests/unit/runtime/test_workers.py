@@ -157,7 +157,7 @@ async def test_key_changed_during_a_failed_reconcile_is_processed_at_once_and_re
     assert at == [0, 0, 1]
 
 
-async def test_stopped_workers_leave_what_waits(queue, clock, work):
+async def test_stopped_workers_leave_queued_keys(queue, clock, work):
     done = []
 
     async def reconcile(key):

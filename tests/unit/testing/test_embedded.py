@@ -68,7 +68,7 @@ def watched_by_components(cluster):
 
 
 @pytest.mark.parametrize("crash", [True, False])
-async def test_restarted_components_work_and_the_earlier_ones_are_gone(crash):
+async def test_restarted_components_replace_the_earlier_ones(crash):
     async with EmbeddedCluster(clock="virtual", seed=1) as cluster:
         await cluster.client().create(deployment("web", 1))
         await cluster.wait_for("deployment/web", "condition=Available")

@@ -398,7 +398,7 @@ def test_lost_answer_was_committed_and_a_reset_was_not(shared):
         assert names(cluster) == {"committed"}
 
 
-def test_partition_keeps_a_component_away_until_it_heals():
+def test_partition_blocks_a_component_until_it_heals():
     with Cluster() as cluster:
         partition = cluster.faults.partition("scheduler")
         cluster.apply(deployment("web"))

@@ -55,7 +55,7 @@ def test_report_has_counts_causes_and_errors():
     ]
 
 
-def test_current_reconcile_is_known_while_it_runs():
+def test_current_reconcile_is_set_while_it_runs():
     trace = ReconcileTrace(FakeClock())
     trace.started("web", "default/a", "Pod default/a added")
     assert CURRENT_RECONCILE.get() == "web default/a (Pod default/a added)"

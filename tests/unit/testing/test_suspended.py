@@ -27,7 +27,7 @@ def test_loop_starts_threads_again_after_they_were_ended(loop):
         loop.end_threads()
 
 
-def test_separated_loop_is_woken_through_sockets_of_its_own(loop):
+def test_separated_loop_has_its_own_wakeup_sockets(loop):
     def identities():
         return {os.fstat(sock.fileno()).st_ino for sock in (loop._ssock, loop._csock)}
 
@@ -54,7 +54,7 @@ class Restless:
         """End at once."""
 
 
-def test_cluster_that_does_not_settle_is_suspended_nevertheless(monkeypatch):
+def test_cluster_that_does_not_settle_is_suspended(monkeypatch):
     monkeypatch.setattr(suspended, "HostedCluster", Restless)
     cluster = suspended.SuspendedCluster(ClusterOptions(), None, prepared=None)
     assert cluster.cluster.timeouts == [suspended.FIRST_ROUNDS_SECONDS]

@@ -15,7 +15,7 @@ from steersman.client.objects import key_of, name_of, namespace_of, uid_of
 from steersman.controllers.resourceclaim.plan import (
     MissingClaim,
     NoTemplate,
-    already_made,
+    find_created_claim,
     from_template,
     is_done,
     is_for_other,
@@ -141,7 +141,7 @@ class ResourceClaimController(ManagedController):
         claims: Iterable[ResourceClaim] = self._claims.lister.by_index(_BY_POD, key_of(pod))
         if claim_id in self._created_claims:
             claims = await self.client.list_all(ResourceClaim, namespace=namespace_of(pod))
-        existing_claim = already_made(pod, missing_claim.entry, claims)
+        existing_claim = find_created_claim(pod, missing_claim.entry, claims)
         if existing_claim is not None:
             return name_of(existing_claim)
         template = self._templates.lister.get(missing_claim.template, namespace=namespace_of(pod))

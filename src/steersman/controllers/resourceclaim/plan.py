@@ -60,7 +60,7 @@ def missing(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> list[M
     return missing_claims
 
 
-def already_made(pod: Pod, entry: str, claims: Iterable[ResourceClaim]) -> ResourceClaim | None:
+def find_created_claim(pod: Pod, entry: str, claims: Iterable[ResourceClaim]) -> ResourceClaim | None:
     """Return a claim that was created for the entry but is not in the pod's status."""
     for claim in claims:
         if made_for(claim) == (uid_of(pod), entry):

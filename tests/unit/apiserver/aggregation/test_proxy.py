@@ -12,6 +12,6 @@ def test_plain_is_gos_http_error():
     assert (b"content-type", b"text/plain; charset=utf-8") in response.headers
 
 
-async def test_unavailable_backend_is_not_asked():
+async def test_unavailable_backend_receives_no_request():
     response = await AggregatorProxy(dice=Random(1)).serve(SimpleNamespace(), SimpleNamespace(is_available=False))
     assert (response.code, response.body) == (503, b"service unavailable\n")

@@ -16,7 +16,7 @@ def test_remote_user_headers_name_all_of_a_user():
     ]
 
 
-def test_without_remote_user_removes_what_a_client_forges():
+def test_without_remote_user_removes_forged_headers():
     headers = [
         (b"x-remote-group", b"system:masters"),
         (b"x-remote-extra-a", b"b"),

@@ -94,7 +94,7 @@ def test_schemas_are_read_from_the_stored_definition():
         ({"type": "object", "properties": {"a": {"default": 1}}}, {"status": {}}, False),
     ],
 )
-def test_version_knows_whether_a_missing_status_is_defaulted(status, subresources, expected):
+def test_version_reports_whether_a_missing_status_is_defaulted(status, subresources, expected):
     tree = copy.deepcopy(definition())
     only = tree["spec"]["versions"][0]
     only["schema"] = {"openAPIV3Schema": {"type": "object", "properties": {"status": status}}}

@@ -73,7 +73,7 @@ async def test_writes_of_a_corrupt_object_are_errors(call):
         assert "corrupt object" in status["message"]
 
 
-async def test_option_deletes_a_corrupt_object_whatever_its_finalizers(call):
+async def test_option_deletes_a_corrupt_object_with_finalizers(call):
     code, status = await call("DELETE", f"{MAPS}/bad?{OPTION}=true")
     assert code == 200
     assert status["details"] == {"name": "bad", "kind": "configmaps"}
@@ -84,7 +84,7 @@ async def test_option_deletes_a_corrupt_object_whatever_its_finalizers(call):
     assert (await call("DELETE", f"{MAPS}/bad?{OPTION}=true"))[0] == 404
 
 
-async def test_option_asks_for_a_verb_of_its_own(call):
+async def test_option_requires_a_separate_verb(call):
     role = {
         "kind": "ClusterRole",
         "apiVersion": "rbac.authorization.k8s.io/v1",

@@ -74,7 +74,7 @@ async def test_update_decodes_before_it_looks_for_the_object(steps: list[str]) -
         assert steps == ["decode", "match_path"]
 
 
-async def test_lost_race_repeats_all_steps_on_what_the_winner_stored(
+async def test_conflict_repeats_all_steps_on_the_stored_object(
     steps: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Server() as server:

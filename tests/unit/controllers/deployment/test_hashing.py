@@ -31,6 +31,6 @@ def test_template_hash_differs_for_each_collision():
     assert len(created) == 4
 
 
-def test_names_are_cut_where_they_are_too_long():
+def test_long_names_are_truncated():
     assert set_name("d", "x") == "d-x"
     assert len(set_name("d" * 253, "0123456789")) == 253

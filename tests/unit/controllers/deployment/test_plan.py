@@ -183,7 +183,7 @@ def test_plan_of_a_terminating_deployment_only_writes_the_status(deployment, rs)
     assert (planned.actions, planned.changed) == ((), True)
 
 
-def test_going_back_makes_the_old_set_the_newest(deployment, rs):
+def test_rollback_makes_the_old_set_the_newest(deployment, rs):
     first, second = rs(0, version="1", revision=1, name="first"), rs(3, version="2", revision=2)
     planned = step(deployment(3, version="1", unavailable=0), first, second)
     update = planned.actions[-1]

@@ -79,13 +79,13 @@ def sizes(obj):
     return {rs.metadata.name: size for rs, size in obj}
 
 
-def test_growth_is_shared_in_proportion_and_what_is_left_is_the_largests(deployment, rs):
+def test_growth_is_proportional_and_the_largest_set_gets_the_remainder(deployment, rs):
     """10 and 5 of a Deployment of 15 (and a surge of 0) that grows to 20."""
     big, small = rs(10, name="big", most=15), rs(5, name="small", most=15)
     assert sizes(rules.proportional_sizes(deployment(20, surge=0), [small, big])) == {"big": 13, "small": 7}
 
 
-def test_shrinking_is_shared_too(deployment, rs):
+def test_shrinking_is_proportional(deployment, rs):
     big, small = rs(10, name="big", most=15), rs(5, name="small", most=15)
     assert sizes(rules.proportional_sizes(deployment(6, surge=0), [small, big])) == {"big": 4, "small": 2}
 

@@ -37,7 +37,7 @@ def test_terminating_replicas_are_none_until_every_set_reports_them(deployment, 
 
 
 @pytest.mark.parametrize(("available", "expected"), [(1, "False"), (2, "True")])
-def test_available_means_no_more_missing_than_may_be(deployment, rs, available, expected):
+def test_available_permits_max_unavailable_missing_replicas(deployment, rs, available, expected):
     counted = status.count(
         deployment(3, unavailable=1), DeploymentStatus(), [rs(3, available=available)], None, now=NOW
     )
@@ -117,7 +117,7 @@ def test_progressing_condition_of_each_step(deployment, rs):
     assert watched(deployment(deadline=None), fresh, fresh) is None
 
 
-def test_progress_moves_the_time_of_update_for_the_same_reason_too(deployment, rs):
+def test_progress_updates_last_update_time_for_the_same_reason(deployment, rs):
     before = with_conditions(progressing())
     new = status.progress(
         status.watch_progress(deployment(3), before, replace(before, replicas=1, updatedReplicas=1), None, now=NOW)

@@ -217,7 +217,7 @@ class FailingGroup:
 
 
 @pytest.mark.parametrize("code", [429, 500])
-async def test_wait_for_server_asks_again_when_the_discovery_of_one_group_fails(cluster, code):
+async def test_wait_for_server_retries_when_discovery_of_one_group_fails(cluster, code):
     identities = OneIdentity(FailingGroup(cluster.client._transport, code, times=2), options(), clock=cluster.clock)
     waiting = asyncio.create_task(wait_for_server(identities.root()))
     await cluster.until(waiting.done)

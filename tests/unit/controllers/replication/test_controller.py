@@ -204,7 +204,7 @@ async def test_reconcile_writes_no_status_of_a_recreated_object(cluster, control
     assert await controller._update_status(stale, stale.status) is None
 
 
-async def test_replica_sets_look_at_the_pods_of_their_siblings(cluster, pod_spec):
+async def test_replica_sets_count_the_pods_of_their_siblings(cluster, pod_spec):
     """The node with a Pod of a sibling is the crowded one."""
     sets = await cluster.start(replicaset.build)
     owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "d-uid", "controller": True}

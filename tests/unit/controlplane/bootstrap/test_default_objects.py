@@ -49,7 +49,7 @@ async def test_service_cidr_has_the_ranges_of_the_flag():
     assert answer.json()["spec"]["cidrs"] == ["10.1.0.0/24", "fd00::/112"]
 
 
-async def test_namespaces_hook_creates_service_accounts_only_when_asked_to(server):
+async def test_namespaces_hook_creates_service_accounts_only_when_enabled(server):
     assert (await server.request("GET", ACCOUNT)).code == 404
     server.core.defaults.makes_service_accounts = True
     await hooks_of(server).run()

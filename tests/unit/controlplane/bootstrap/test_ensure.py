@@ -16,7 +16,7 @@ async def data(server):
     return (await server.request("GET", f"{MAPS}/m")).json().get("data")
 
 
-async def test_missing_objects_are_made_and_existing_ones_stay(server):
+async def test_missing_objects_are_created_and_existing_ones_kept(server):
     await ensure(server.core.client, [DesiredObject(MAPS, config_map(a="1"))])
     await ensure(server.core.client, [DesiredObject(MAPS, config_map(a="2"))])
     assert await data(server) == {"a": "1"}

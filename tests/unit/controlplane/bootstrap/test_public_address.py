@@ -48,7 +48,7 @@ def test_public_address_is_none_without_network(obj):
     assert public_address(APIServerOptions(), find_host=lambda _: obj) == ""
 
 
-def test_asking_the_machine_raises_nothing():
+def test_host_address_returns_a_text_for_both_families():
     assert isinstance(host_address(4), str)
     assert isinstance(host_address(6), str)
 
@@ -79,5 +79,5 @@ def test_valid_advertise_address_is_not_logged(caplog, options):
 
 
 @pytest.mark.parametrize(("address", "expected"), [("127.0.0.1", True), ("192.0.2.1", False), ("2001:db8::1", False)])
-def test_is_on_an_interface_asks_the_machine(address, expected):
+def test_is_on_an_interface_reads_addresses_of_the_machine(address, expected):
     assert is_on_an_interface(address) is expected

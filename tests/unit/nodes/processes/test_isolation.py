@@ -89,7 +89,7 @@ def run(tmp_path: Path, script: str, *, mounts: tuple[Mount, ...] = (), obj: Tre
 
 
 @needs_namespaces
-def test_sandbox_has_processes_hostname_and_user_of_its_own(tmp_path: Path) -> None:
+def test_sandbox_isolates_processes_hostname_and_user(tmp_path: Path) -> None:
     created = described(securityContext={"runAsUser": 1000, "runAsGroup": 3000})
     done = run(tmp_path, "echo $$; hostname; id -u; id -g; cat /etc/hostname; exit 3", obj=created)
     assert done.stdout.split() == ["1", "web-0", "1000", "3000", "web-0"]

@@ -103,7 +103,7 @@ async def test_probe_of_an_unknown_port_is_an_error(handler):
         ("none", "error: health rpc probe failed: rpc error: code = NotFound desc = unknown service"),
     ],
 )
-async def test_grpc_probe_asks_for_the_health_of_a_service(service, failure):
+async def test_grpc_probe_requests_the_health_of_a_service(service, failure):
     async with health_server() as (port, agents):
         assert await probe({"grpc": {"port": port, "service": service}}) == (not failure, failure)
     assert agents[0].startswith("kube-probe/1.36")

@@ -15,7 +15,7 @@ def test_keys_are_moved_below_the_prefix_and_back():
 
 
 @pytest.mark.parametrize("key", [b"compact_rev_key", b"/clusters/b/pods/x", b"/clusters/a/\xff"])
-def test_keys_of_others_are_none_of_the_stores(key):
+def test_keys_outside_of_the_prefix_are_ignored(key):
     assert MOVED.decode(key) is None
 
 

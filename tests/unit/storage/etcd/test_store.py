@@ -92,7 +92,7 @@ async def test_full_etcd_is_an_alarm_that_forbids_writes_and_not_reads():
         await store.close()
 
 
-async def test_store_goes_on_when_members_are_lost():
+async def test_store_continues_when_members_are_lost():
     with EtcdCluster(3, flags=("--heartbeat-interval=50", "--election-timeout=500")) as cluster:
         store, sink = await open_store(cluster.urls), Sink()
         await store.watch("/a/", sink, after_revision=store.revision, on_lost=sink.on_lost)
@@ -177,7 +177,7 @@ async def test_watches_end_when_a_restored_etcd_has_passed_the_revision_of_the_s
         await link.close()
 
 
-async def test_stream_of_the_same_history_goes_on_without_a_loss_or_repetition():
+async def test_stream_of_the_same_history_continues_without_loss_or_repetition():
     with EtcdCluster() as cluster:
         link = Link(cluster.members[0])
         await link.open()

@@ -382,7 +382,7 @@ async def test_malformed_body_is_400_before_the_response_has_started(client):
     assert client.app.requests[0][-1] == "cut"
 
 
-async def test_client_that_expects_100_continue_is_asked_for_each_body(client):
+async def test_client_that_expects_100_continue_receives_it_for_each_body(client):
     head = post("/a", b"abc", "Expect: 100-continue")[:-3]
     for _ in range(2):
         await client.send(head)
@@ -390,7 +390,7 @@ async def test_client_that_expects_100_continue_is_asked_for_each_body(client):
     assert client.codes == [100, 200, 100, 200]
 
 
-async def test_client_that_expects_100_continue_is_asked_for_the_body(client):
+async def test_client_that_expects_100_continue_receives_it_when_the_body_is_read(client):
     await client.send(request("/", "Content-Length: 2", "Expect: 100-continue", method="POST"))
     assert client.transport.written == b"HTTP/1.1 100 Continue\r\n\r\n"
     await client.send(b"ab")

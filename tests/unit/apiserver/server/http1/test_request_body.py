@@ -9,7 +9,7 @@ from steersman.apiserver.server.http1.request_body import ChunkedFraming, Reques
 
 
 @given(st.lists(st.binary()))
-def test_take_returns_what_was_added_and_forgets_it(parts):
+def test_take_returns_and_clears_the_added_bytes(parts):
     body = RequestBody()
     for part in parts:
         body.add(part)

@@ -10,7 +10,7 @@ class Transport(asyncio.Transport):
         super().__init__({"peername": ("10.0.0.1", 1), "sockname": ("10.0.0.2", 2)})
 
 
-def test_scope_says_what_asgi_requires():
+def test_scope_has_the_keys_that_asgi_requires():
     scopes = RequestScopes(Transport(), {"steersman.push": 1})
     headers = [(b"a", b"b")]
     scope = scopes.create("GET", b"/a%20b", b"c=d", "1.0", headers)
