@@ -21,12 +21,12 @@ class Links(html.parser.HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: dict[str, str] = {}
+        self.targets: dict[str, str] = {}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         target = dict(attrs).get("href") if tag == "a" else None
         if target:
-            self.found[Path(urllib.parse.urlparse(target).path).name] = target
+            self.targets[Path(urllib.parse.urlparse(target).path).name] = target
 
 
 def main() -> int:
@@ -34,11 +34,11 @@ def main() -> int:
     with urllib.request.urlopen(page, timeout=60) as answer:
         links = Links()
         links.feed(answer.read().decode())
-    wheels = {tuple(map(int, match[1].split("."))): name for name in links.found if (match := WHEEL.fullmatch(name))}
+    wheels = {tuple(map(int, match[1].split("."))): name for name in links.targets if (match := WHEEL.fullmatch(name))}
     name = wheels[max(wheels)]
     with tempfile.TemporaryDirectory() as directory:
         wheel = Path(directory) / name
-        with urllib.request.urlopen(urllib.parse.urljoin(page, links.found[name]), timeout=60) as answer:
+        with urllib.request.urlopen(urllib.parse.urljoin(page, links.targets[name]), timeout=60) as answer:
             wheel.write_bytes(answer.read())
         command = [
             sys.executable,

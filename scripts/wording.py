@@ -81,8 +81,11 @@ def check_source(path: str, text: str, rules: Rules) -> Iterator[Finding]:
 
 
 def _check_locals(path: str, tree: ast.Module, rules: Rules) -> Iterator[Finding]:
-    """Yield parameters and assigned variables of forbidden names. Attributes declared in a class body are not locals."""
-    attributes = {
+    """Yield parameters, assigned variables and assigned attributes of forbidden names.
+
+    Fields declared in a class body are exempt: they may be those of an external format.
+    """
+    fields = {
         target
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
@@ -98,8 +101,10 @@ def _check_locals(path: str, tree: ast.Module, rules: Rules) -> Iterator[Finding
     for node in ast.walk(tree):
         if isinstance(node, ast.arg):
             name, line = node.arg, node.lineno
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in attributes:
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in fields:
             name, line = node.id, node.lineno
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            name, line = node.attr, node.lineno
         elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
             name, line = node.name, node.lineno
         else:

@@ -140,17 +140,17 @@ class Conflicts:
     )
 
     def __init__(self):
-        self._wanted = []
+        self._expected = []
 
-    def add(self, method, path_end):
-        """The next request of that method to a path that ends so."""
-        self._wanted.append((method, path_end))
+    def add(self, method, path_suffix):
+        """Reject the next request of the method to a path with the suffix."""
+        self._expected.append((method, path_suffix))
 
     def answer(self, request):
-        """The answer to a request, or None."""
-        for expected in self._wanted:
+        """Return the response to a request; None to send it to the server."""
+        for expected in self._expected:
             if request.method == expected[0] and request.path.endswith(expected[1]):
-                self._wanted.remove(expected)
+                self._expected.remove(expected)
                 return Response(409, {"content-type": "application/json"}, self._STATUS)
         return None
 
