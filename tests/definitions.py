@@ -15,7 +15,9 @@ _ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 def definition(
     resource: ResourceType[Any], *, properties: dict[str, Any] | None = None, selectable: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Its objects have a status of their own. ``properties``: the only fields of ``spec``; without it anything goes.
+    """Return a definition with a status subresource.
+
+    ``properties`` are the only fields of ``spec``; without them any field is valid.
 
     ``selectable`` are fields of ``spec`` that are texts and can be selected by.
     """

@@ -45,7 +45,7 @@ class Kubectl:
         return ["kubectl", *([f"--namespace={self.namespace}"] if self.namespace else []), *arguments]
 
     def run(self, *arguments: str, stdin: str = "", code: int = 0, **environment: str) -> str:
-        """The command's output; it must end with that code."""
+        """Return the output of a command, which must exit with ``code``."""
         done = subprocess.run(
             self.command(*arguments),
             input=stdin,
@@ -66,7 +66,7 @@ class Kubectl:
 
     @contextlib.contextmanager
     def start(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-        """A kubectl that goes on running, until the end of the block."""
+        """Run kubectl until the end of the block."""
         command = self.command(*arguments)
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=self.environment) as started:
             try:

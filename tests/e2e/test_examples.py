@@ -29,7 +29,7 @@ class Api:
         self._context = ssl.create_default_context(cafile=str(cluster.ca))
 
     def __call__(self, method, path, body=None, content_type="application/json"):
-        """The answer's tree; None where there is nothing."""
+        """Return the tree of the response; None for a missing object."""
         headers = {"Authorization": f"Bearer {self._cluster.token}", "Content-Type": content_type}
         data = None if body is None else json.dumps(body).encode()
         url = self._cluster.url + path.format(ns=self.namespace)
@@ -42,7 +42,7 @@ class Api:
             return None
 
     def changes_until(self, path, since, holds):
-        """The versions of an object after a resource version, up to the first that it holds of."""
+        """Return the versions of an object after a resource version, up to the first that fulfils the condition."""
         collection, _, name = path.format(ns=self.namespace).rpartition("/")
         query = f"watch=true&fieldSelector=metadata.name%3D{name}&resourceVersion={since}&timeoutSeconds={HANG_SECONDS}"
         headers = {"Authorization": f"Bearer {self._cluster.token}"}
@@ -59,7 +59,7 @@ class Api:
         return self("PATCH", path, body, "application/merge-patch+json")
 
     def until(self, path, holds):
-        """The object at a path, or None where there is nothing, as soon as it holds of it."""
+        """Wait until the object at a path, or None for a missing one, fulfils the condition; return it."""
         path = path.format(ns=self.namespace)
         return until_one(self._cluster, path, lambda obj: (obj,) if holds(obj) else ())[0]
 
@@ -165,7 +165,7 @@ ALL_SHARDS = "shards 0 1 2 3 4 5 6 7 8 9 10 11\n"
 
 
 def shards_of_two():
-    """The lines of both workers of a pool, by the hash of the example."""
+    """Return the lines of both workers of a pool, by the hash of the example."""
     module = runpy.run_path(str(EXAMPLES / "worker_pool.py"))
     shares = {name: module["shards_of"](name, ("first", "second")) for name in ("first", "second")}
     assert sorted(shares["first"] + shares["second"]) == list(range(module["SHARDS"]))

@@ -44,7 +44,7 @@ class Api:
             return answer.status, await answer.text()
 
     async def user(self, name: str) -> str:
-        """The token of a new service account that may write ConfigMaps."""
+        """Return the token of a new service account that may write ConfigMaps."""
         admin, accounts = self._cluster.token, "/api/v1/namespaces/default/serviceaccounts"
         await self.send(admin, "POST", accounts, {"metadata": {"name": name}})
         binding = {

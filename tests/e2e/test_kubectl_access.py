@@ -30,7 +30,7 @@ def robot(kubectl):
 
 
 def bearer(kubectl, token, *arguments, code=0):
-    """kubectl with a token and nothing else."""
+    """Run kubectl with a token and no other credentials."""
     cluster = kubectl.cluster
     connection = [f"--server={cluster.url}", f"--certificate-authority={cluster.ca}", f"--token={token}"]
     return kubectl.run(*connection, *arguments, code=code, KUBECONFIG="/dev/null")

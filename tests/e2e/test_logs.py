@@ -50,7 +50,7 @@ def post(cluster: ControlPlane, path: str, body: Tree) -> str:
 
 
 def lines_of(cluster: ControlPlane) -> list[Tree]:
-    """The log so far; every complete line must be one JSON object."""
+    """Return the log so far; every complete line must be one JSON object."""
     return [
         json.loads(line) for line in without_speed_reports(cluster.log).splitlines(keepends=True) if line.endswith("\n")
     ]

@@ -35,7 +35,7 @@ class User:
         line_with(process, f"the context 'steersman-{name}' is the current one")
 
     def run(self, *arguments: str, code: int = 0) -> str:
-        """A command's output; it must end with that code."""
+        """Return the output of a command, which must exit with ``code``."""
         done = subprocess.run(
             [sys.executable, "-m", "steersman", *arguments],
             env=self.environment, capture_output=True, text=True, check=False, timeout=HANG_SECONDS,

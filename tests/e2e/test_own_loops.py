@@ -14,7 +14,7 @@ ADVERTISED = "--advertise-address=192.0.2.10"
 
 
 def published(cluster):
-    """The one address and port in the Endpoints of the API servers."""
+    """Return the only address and port in the Endpoints of the API servers."""
 
     async def ask():
         async with connect(cluster.kubeconfig) as client:

@@ -83,7 +83,7 @@ class Start:
 
 
 def survivors(mark: str) -> list[str]:
-    """Command lines of living processes of a start."""
+    """Return the command lines of running processes of a start."""
     pids = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -61,7 +61,7 @@ class Client:
 
 
 def definition() -> bytes:
-    """A kind whose rules cost most of the budget of one object."""
+    """Return a definition whose rules cost most of the budget of one object."""
     rules = [{"rule": f"self.all(a, self.all(b, a + b >= 0 || {number} > 0))"} for number in range(12)]
     numbers = {"type": "array", "maxItems": 250, "items": {"type": "integer"}, "x-kubernetes-validations": rules}
     schema = {"type": "object", "properties": {"n": numbers}}

@@ -130,7 +130,7 @@ THERE = {
 
 
 def made_up_path(dice: random.Random) -> str:
-    """Mostly the path of something that exists; one in ten has a segment that is odd, missing or twice."""
+    """Draw a path, mostly of an existing object; one in ten has a segment that is odd, missing or twice."""
     if dice.random() < 0.1:
         return dice.choice(PATHS)
     root = dice.choice([*RESOURCES, "/api/v1", "/api/v1", "/apis/apps/v1"])
@@ -151,7 +151,7 @@ def made_up_path(dice: random.Random) -> str:
 
 
 def made_up(dice: random.Random) -> tuple[str, str, bytes, dict[str, str]]:
-    """Method, target, body and headers."""
+    """Draw method, target, body and headers."""
     path = made_up_path(dice)
     method = dice.choice(METHODS)
     names = dice.choices(list(PARAMETERS), k=dice.choice([0, 0, 1, 2, 3]))
@@ -167,7 +167,7 @@ def made_up(dice: random.Random) -> tuple[str, str, bytes, dict[str, str]]:
 
 
 async def fill(server: InProcessAPIServer) -> None:
-    """Objects for the requests to meet."""
+    """Create objects for the requests."""
     for path, body in THERE.items():
         response = await server.request("POST", path, body=body.encode())
         assert response.code == 201, response.body

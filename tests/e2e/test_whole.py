@@ -54,7 +54,7 @@ def path(kubectl: Kubectl, resource: str, group_version: str = "") -> str:
 
 
 def is_ready(obj: Tree) -> bool:
-    """A node or a pod."""
+    """Return a node or a pod."""
     conditions = obj.get("status", {}).get("conditions") or ()
     return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 

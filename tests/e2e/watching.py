@@ -45,14 +45,14 @@ def until(cluster: ControlPlane, path: str, holds: Callable[[list[Tree]], T], *,
 
 
 def until_one(cluster: ControlPlane, path: str, holds: Callable[[Tree | None], T], *, seconds: int = HANG_SECONDS) -> T:
-    """The same for one object, by its path; None: it is not there."""
+    """Wait as ``until`` for one object, by its path; None for a missing one."""
     collection, _, name = path.rpartition("/")
     selected = f"{collection}?{urlencode({'fieldSelector': f'metadata.name={name}'})}"
     return until(cluster, selected, lambda objects: holds(objects[0] if objects else None), seconds=seconds)
 
 
 def _watch(cluster: ControlPlane, path: str, seconds: int) -> Iterator[Tree]:
-    """Events of all there is and of what comes, for so long."""
+    """Yield events of existing objects and of changes for a duration."""
     query = {
         "watch": "true", "sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan",
         "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds),
@@ -66,7 +66,7 @@ def _watch(cluster: ControlPlane, path: str, seconds: int) -> Iterator[Tree]:
 
 
 def named(name: str) -> Callable[[list[Tree]], Tree | None]:
-    """For ``until``: the object of that name."""
+    """Return a condition for ``until`` on the object of the name."""
     return lambda objects: next((item for item in objects if item["metadata"]["name"] == name), None)
 
 

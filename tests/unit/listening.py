@@ -22,7 +22,7 @@ async def hang_up(writer: asyncio.StreamWriter) -> None:
 
 @asynccontextmanager
 async def listening(serve: Serve, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """``serve`` each connection; gives the port."""
+    """Serve each connection with ``serve``; yield the port."""
     connected: list[tuple[asyncio.Task[None], asyncio.StreamWriter]] = []
     over: list[asyncio.Task[None]] = []
 
@@ -53,7 +53,7 @@ async def listening(serve: Serve, *, tls: ssl.SSLContext | None = None) -> Async
 async def connected_to(
     host: str, port: int, *, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """A connection of one's own."""
+    """Open a connection."""
     reader, writer = await asyncio.open_connection(host, port, ssl=tls)
     try:
         yield reader, writer
@@ -63,7 +63,7 @@ async def connected_to(
 
 @contextmanager
 def closed_port() -> Iterator[int]:
-    """A port at which connections are refused: it is bound, so that no other process can listen there."""
+    """Yield a port that refuses connections: it is bound, so that no other process can listen there."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield bound.getsockname()[1]

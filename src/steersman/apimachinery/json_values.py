@@ -14,7 +14,7 @@ class NumberText(float):
     text: str
 
     def __new__(cls, text: str) -> Self:
-        """``text`` is the number as written in the JSON text."""
+        """Keep ``text``, the number as written in JSON."""
         number = super().__new__(cls, text)
         number.text = text
         return number

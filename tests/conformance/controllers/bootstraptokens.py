@@ -32,7 +32,7 @@ class Bootstraptokens(Scenario):
     controllers: tuple[str, ...] = (SIGNER, CLEANER)
 
     async def prepare(self, world: World) -> None:
-        """Sometimes disable the cleaner, so that the signer has to check expirations itself."""
+        """Disable the cleaner in some histories, so that the signer has to check expirations itself."""
         if world.dice.random() < 0.4:
             self.controllers = (SIGNER,)
 

@@ -39,7 +39,7 @@ class Budgets(Scenario):
         ]
 
     async def live(self, world: World) -> None:
-        """A kubelet makes pods ready, and ends those that are deleted."""
+        """Act as kubelets: make pods ready, and end deleted ones."""
         for pod in await world.all(Pod):
             if not is_active(pod):
                 await world.client.delete(Pod, name_of(pod), namespace=NAMESPACE, grace_period_seconds=0)

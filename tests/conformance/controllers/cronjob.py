@@ -27,7 +27,7 @@ class Cronjob(Scenario):
                 self.change_concurrency, self.remove, self.lose_job, self.wait, self.wait]  # fmt: skip
 
     async def live(self, world: World) -> None:
-        """Some Jobs end."""
+        """End some Jobs."""
         for job in await world.all(batch_v1.Job):
             if not ended_as(job) and world.dice.random() < 0.3:
                 await self._end(world, job, "Complete" if world.dice.random() < 0.7 else "Failed")

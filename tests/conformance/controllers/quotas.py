@@ -62,7 +62,7 @@ class Quotas(Scenario):
         ]  # fmt: skip
 
     async def live(self, world: World) -> None:
-        """Kubelets end most pods that are deleted."""
+        """Act as kubelets that end most deleted pods."""
         for pod in await world.client.list(PODS, namespace=NAMESPACE):
             metadata = pod["metadata"]
             if metadata.get("deletionTimestamp") and metadata["labels"]["stuck"] == "no" and world.dice.random() < 0.5:

@@ -27,7 +27,7 @@ class Volumes(Scenario):
                 self.remove_volume, self.free]  # fmt: skip
 
     async def live(self, world: World) -> None:
-        """A kubelet runs recyclers."""
+        """Act as kubelets that run recyclers."""
         for pod in await world.all(Pod):
             phase = pod.status.phase if pod.status else ""
             if name_of(pod).startswith("recycler-for-") and phase == "Pending" and world.dice.random() < 0.5:

@@ -104,7 +104,7 @@ async def test_nothing_but_custom_resources_is_stored_as_json(server):
 
 
 def without_embedded_kinds(tree):
-    """Without kind and apiVersion of volume claim templates: protobuf has none, defaulting adds them again."""
+    """Remove kind and apiVersion of volume claim templates: protobuf has none, defaulting adds them again."""
     for template in tree.get("spec", {}).get("volumeClaimTemplates", ()):
         template.pop("kind", None)
         template.pop("apiVersion", None)

@@ -38,7 +38,7 @@ async def run():
 
 
 async def calm(world):
-    """Everything heals, and comes to rest."""
+    """Heal all faults, and wait until the elections rest."""
     world.heal()
     await world.pass_time(60)
 

@@ -249,7 +249,7 @@ class ClientGoComponent:
 
 
 async def assigned_to(client, clock, names):
-    """Seconds until the Lease names one of ``names``; an elector of client-go sees that when it polls next."""
+    """Return the seconds until the Lease names one of ``names``; an elector of client-go observes that at its next poll."""
     started_at = clock.monotonic()
     while clock.monotonic() < started_at + 60:
         lease = await client.get(LEASES, "lead", namespace="default")

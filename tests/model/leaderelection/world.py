@@ -98,7 +98,7 @@ class Contender:
         self.terms = 0
 
     def start(self):
-        """A fresh process."""
+        """Start a new process."""
         world, dice = self.world, self.world.dice
         self.clock = OwnClock(world.true, dice)
         self.link, lock = world.reach(f"{self.name}-{self.terms}", self.clock)
@@ -119,14 +119,14 @@ class Contender:
             await clock.sleep(1.1)
 
     def crash(self):
-        """Gone without a word."""
+        """Crash without releasing the lock."""
         self.link.is_dead = True
         self.alive = False
         self.clock.resume()
         self.task.cancel()
 
     async def leave(self):
-        """An orderly end."""
+        """Stop in an orderly way."""
         self.alive = False
         self.task.cancel()
 
@@ -155,12 +155,12 @@ class World:
         self.violations: list[str] = []
 
     def reach(self, identity, clock):
-        """A way to the lock, and the lock at its end."""
+        """Return a path to the lock, and the lock at its end."""
         way = Way(self.true, clock, self.dice)
         return way, FarLock(self.store, identity, way)
 
     def acted(self, term):
-        """Acts of one term come in one piece: once another has acted, it is over."""
+        """Check that acts of one term are contiguous: once another contender has acted, the term is over."""
         if self.terms and self.terms[-1] == term:
             return
         if term in self.terms:

@@ -56,7 +56,7 @@ class Model:
         return [kv for key, kv in sorted(self.states[revision].items()) if key.startswith(prefix)]
 
     def apply(self, ops):
-        """The key of the first op that does not hold; None when all were carried out."""
+        """Return the key of the first op whose condition fails; None if all were applied."""
         for op in ops:
             before = self.now.get(op.key)
             if op.expected is not None and op.expected != (before.mod_revision if before else 0):
@@ -86,7 +86,7 @@ class Model:
         return [event for event in self.events if event[0].startswith(prefix) and event[2] > revision]
 
     def kept_events_after(self, revision, prefix):
-        """The events that a watch from the past must get: of squashed keys only the last."""
+        """Return the events that a watch from the past must receive: of squashed keys only the last."""
         events = self.events_after(revision, prefix)
         last = {key: at for key, _, at in events}
         return [event for event in events if not event[0].startswith(SQUASHED) or event[2] == last[event[0]]]
@@ -151,7 +151,7 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.decides_in_order)
     @rule(batch=st.lists(operations, min_size=2, max_size=6))
     def transactions_at_once(self, batch):
-        """Decided in the order of their start, so the model can follow."""
+        """Run transactions that are decided in the order of their start, so that the model can follow."""
 
         async def all_at_once():
             return await asyncio.gather(*(self.store.txn(ops) for ops in chosen), return_exceptions=True)
@@ -250,7 +250,7 @@ def flat(batches):
 
 
 def is_between(least, events, most):
-    """Whether the events are in order of revision, without repetition, and hold at least and at most these."""
+    """Report whether the events are in order of revision, without repetition, and hold at least and at most these."""
     in_order = [event[2] for event in events] == sorted(event[2] for event in events)
     return in_order and len(set(events)) == len(events) and set(least) <= set(events) <= set(most)
 
@@ -267,7 +267,7 @@ class SqliteMachine(StoreMachine):
         return await SqliteStore.open(self.folder / "store.db", clock=self.clock, squash_prefixes=[SQUASHED])
 
     def may_forget_more(self, prefix):
-        """A start forgets the past of squashed prefixes as a whole."""
+        """Restart the store, which forgets the history of squashed prefixes."""
         return (prefix.startswith(SQUASHED) or SQUASHED.startswith(prefix)) and self.reopened_at > 0
 
     @rule()
@@ -288,7 +288,7 @@ class EtcdMachine(StoreMachine):
     shared_loop = None
 
     def new_loop(self):
-        """One loop for all examples: gRPC hands its events to the loop of their channel, also after the loop's end."""
+        """Return one loop for all examples: gRPC hands its events to the loop of their channel, also after the loop's end."""
         return self.shared_loop
 
     def end_loop(self):

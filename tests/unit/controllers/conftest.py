@@ -33,7 +33,7 @@ class Cluster:
         self._tasks = []
 
     async def start(self, build, *, served=(), **options):
-        """A controller, running, with its caches filled."""
+        """Start a controller, and wait until its caches are synced."""
         context = ControllerContext(
             self.client, name="test", options=ControllerOptions(**options), dice=random.Random(1), served=served
         )
@@ -84,7 +84,7 @@ class Cluster:
         return True
 
     async def find(self, api_version, kind, name, *, namespace=None):
-        """The object as a tree, or None."""
+        """Return the object as a tree, or None."""
         try:
             return await self.client.get(tree(api_version, kind), name, namespace=namespace)
         except ApiError as error:
@@ -93,7 +93,7 @@ class Cluster:
             raise
 
     async def eventually(self, api_version, kind, name, matches, *, namespace=None, within_seconds=60):
-        """The object once it is as it should be; ``matches`` is given the tree, or None."""
+        """Wait until ``matches`` is true of the object, a tree or None; return it."""
 
         async def is_so():
             result = await self.find(api_version, kind, name, namespace=namespace)
@@ -102,7 +102,7 @@ class Cluster:
         return await self.until(is_so, within_seconds=within_seconds)
 
     async def events(self, reason):
-        """Events of that reason."""
+        """Return the events with a reason."""
         return [event for event in await self.client.list(tree("v1", "Event")) if event["reason"] == reason]
 
     async def close(self):

@@ -119,7 +119,7 @@ ATTACHMENT = ("storage.k8s.io/v1", "VolumeAttachment")
 
 
 async def bound(cluster, *nodes):
-    """Nodes, and a claim with its volume."""
+    """Create Nodes, and a claim with its volume."""
     managed = {"annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}}
     for name in nodes:
         await cluster.make("v1", "Node", name, metadata=managed)
@@ -142,7 +142,7 @@ async def remove(cluster, name):
 
 
 async def attached(cluster):
-    """Nodes for which there are attachments."""
+    """Return the Nodes with attachments."""
     return sorted(item["spec"]["nodeName"] for item in await cluster.client.list(tree(*ATTACHMENT)))
 
 

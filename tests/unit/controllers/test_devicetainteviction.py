@@ -296,7 +296,7 @@ async def make_evicting_rule(cluster):
 
 
 async def what_it_tells(cluster, reason, *, within_seconds):
-    """The condition's message, once it has the reason."""
+    """Return the condition's message once it has the reason."""
 
     async def condition_of():
         conditions = (await cluster.client.get(RULES.as_trees(), "r")).get("status", {}).get("conditions", ())

@@ -421,7 +421,7 @@ SLICES = tree("discovery.k8s.io/v1", "EndpointSlice")
 
 
 async def slices_are(cluster, numbers):
-    """Addresses of all slices, each slice's sorted."""
+    """Return the addresses of all slices, sorted in each slice."""
 
     async def is_so():
         endpoint_slices = await cluster.client.list(SLICES, namespace="default")

@@ -82,7 +82,7 @@ def test_used_secrets_are_those_that_pods_refer_to():
 
 
 async def make_tokens(cluster, *names, **labels):
-    """Listed by their account, and tracked for long."""
+    """Create Secrets that their account lists and that are tracked for long."""
     metadata = {"annotations": {"kubernetes.io/service-account.name": "robot"}, "labels": labels}
     listed = [{"name": name} for name in names]
     await cluster.make("v1", "ServiceAccount", "robot", namespace="default", secrets=listed)

@@ -445,7 +445,7 @@ async def test_reconcile_finds_the_target_when_its_version_is_not_served(cluster
 
 
 async def serve_metrics(cluster):
-    """The resource metrics API, with a custom resource."""
+    """Serve the resource metrics API with a custom resource."""
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     spec = {
         "group": "metrics.k8s.io",

@@ -25,7 +25,7 @@ extensions:
 
 
 def scalars(text):
-    """Key and text of each scalar, as written."""
+    """Return key and text of each scalar, as written."""
     return [token.value for token in yaml.scan(text) if isinstance(token, yaml.ScalarToken)]
 
 

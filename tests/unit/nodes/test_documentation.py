@@ -28,7 +28,7 @@ def examples(page: Path) -> list[Any]:
 
 
 def first_column(page: Path, heading: str) -> list[str]:
-    """The names in the first column of the first table after a heading."""
+    """Return the names in the first column of the first table after a heading."""
     text = page.read_text().partition(f"\n### {heading}\n")[2].partition("\n#")[0]
     return re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
 

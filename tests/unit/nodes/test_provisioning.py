@@ -51,7 +51,7 @@ class World:
 
 @asynccontextmanager
 async def world(wrap: Wrap = lambda transport: transport) -> AsyncIterator[World]:
-    """``wrap`` returns the transport of the controller's client, e.g. one that injects faults."""
+    """Start an API server and the controller. ``wrap`` returns the transport of its client, e.g. one that injects faults."""
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock) as server:
         client = Client(LoopbackTransport(server.core.client), clock=clock)

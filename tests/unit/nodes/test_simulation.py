@@ -213,7 +213,7 @@ def test_invalid_annotation_is_reported_by_an_event(name: str, value: str, messa
 
 
 def random_status(dice: Random) -> Tree:
-    """A status as any component may have written it."""
+    """Return a status as any component may have written it."""
     time = dice.choice(["2026-01-02T03:00:00Z", "2026-01-02T04:00:00Z", None])
     terminated = {"exitCode": dice.choice([0, 1]), "finishedAt": time, "startedAt": dice.choice([time, None])}
     state: Tree = dice.choice(

@@ -107,7 +107,7 @@ async def cluster(
     pod_events: bool = True,
     wrap: Wrap = lambda transport: transport,
 ) -> AsyncIterator[Cluster]:
-    """``wrap`` returns the transport of the nodes' client, e.g. one that injects faults."""
+    """Run simulated nodes. ``wrap`` returns the transport of their client, e.g. one that injects faults."""
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock) as server:
         client = Client(LoopbackTransport(server.core.client), clock=clock)

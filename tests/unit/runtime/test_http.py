@@ -96,7 +96,7 @@ async def test_leaving_hangs_up_on_open_connections(clock):
 
 
 async def show(request):
-    """Guard that answers every request with what it knows of it."""
+    """Answer every request with its authenticated facts."""
     subject = "invalid" if request.is_certificate_invalid else (request.client_certificate or {}).get("subject")
     return Page(403, f"{request.method} {request.path} {request.headers.get('authorization')} {subject}".encode())
 

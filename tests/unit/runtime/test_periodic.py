@@ -12,7 +12,7 @@ LOG = logging.getLogger("test")
 
 
 async def times(seconds, *, work_seconds=0.0, failing=False, dice=None, **options):
-    """When the work began, within 100 seconds."""
+    """Return the start times of the work within 100 seconds."""
     clock, at = FakeClock(), []
 
     async def work():

@@ -36,7 +36,7 @@ MAPS = st.dictionaries(WORDS, WORDS, max_size=3)
 
 
 def keyed(inner: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[list[dict[str, Any]]]:
-    """Lists of items with different names."""
+    """Draw lists of items with different names."""
     return st.lists(
         st.fixed_dictionaries({"name": st.sampled_from("vwxyz")}, optional=inner), unique_by=lambda item: item["name"]
     )

@@ -16,7 +16,7 @@ class AlwaysAdmit(Plugin):
     name: ClassVar[str] = "AlwaysAdmit"
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """False: no write needs a check."""
+        """Return False: no write needs a check."""
         return False
 
 

@@ -49,7 +49,7 @@ def binding_endpoints(
 
 
 def _as(resource: Resource, pods: ServedResource) -> ServedResource:
-    """Pods under the name of another resource, as admission sees them."""
+    """Return pods under the name of another resource, as admission plugins see them."""
     return ServedResource(
         resource,
         storage=pods.storage,

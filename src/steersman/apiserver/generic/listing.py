@@ -115,7 +115,7 @@ async def list_page(
 
 
 async def _place(cache: WatchCache, options: ListOptions) -> _Place:
-    """Reads the version and the token, and waits until the cache can answer."""
+    """Read the version and the token, and wait until the cache can answer."""
     version = options.resource_version
     # A list "from 0" takes what the cache has, and all of it.
     limit = 0 if version == "0" else max(options.limit, 0)

@@ -36,7 +36,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 async def ping() -> None:
-    """Succeed: the server responds."""
+    """Succeed always: the server responds."""
 
 
 class Observe(Protocol):

@@ -135,7 +135,7 @@ def test_new_finalizers_without_a_domain_warn():
 
 
 def two_versions() -> tuple[CustomResourceStrategy, CustomResourceStrategy]:
-    """The stored version, which knows sizes only, and one that bounds them and knows colours."""
+    """Return the stored version, which has sizes only, and one that bounds them and has colours."""
     names = {"plural": "shirts", "kind": "Shirt"}
     small = {"type": "integer", "maximum": 5}
     versions = [

@@ -26,7 +26,7 @@ SPEC = {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"cpu
 
 
 def _slowly(raw: bytes) -> tuple[dict[str, Any], list[str]]:
-    """The object of a body in the usual way, and what is wrong with it."""
+    """Decode a body without the cache; return the object and its errors."""
     complaints: list[str] = []
     tree = _DECODER.decode(raw, "application/json", WriteOptions(), complaints.append)
     _STRATEGY.default(tree, "v1")

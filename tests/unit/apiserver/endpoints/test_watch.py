@@ -449,7 +449,7 @@ class Pipe:
 
 
 async def pushed(world: World) -> tuple[Pipe, Watch]:
-    """A watch over a connection that takes pushes, waiting."""
+    """Start a watch over a connection that takes pushes, and wait until it waits."""
     pipe = Pipe()
     watch = await world.watch()
     watch.stream.attach(pipe)

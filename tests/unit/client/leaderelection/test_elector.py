@@ -94,7 +94,7 @@ async def contend(store, clock):
 
 
 async def at_once():
-    """Travel without delay."""
+    """Deliver without delay."""
 
 
 async def cut(*_):

@@ -12,7 +12,10 @@ def registry():
 
 
 async def worked_queue(clock, registry):
-    """A key that waited 2 s, was worked on for 3 s and came again; one more is at work for 4 s, one waits."""
+    """Return a queue.
+
+    A key waited 2 s, was processed for 3 s, was added again and has been in process for 4 s; another one waits.
+    """
     queue = WorkQueue("pods", clock=clock, metrics=QueueMetricsFamilies(registry).queue("pods"))
     queue.add("a")
     await clock.advance(2)

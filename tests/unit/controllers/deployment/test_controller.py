@@ -37,7 +37,7 @@ async def running(cluster):
 @pytest.fixture
 def messages(cluster):
     async def wait(matches):
-        """The Deployment once its status is so."""
+        """Return the Deployment once its status has the values."""
         return await cluster.eventually(
             "apps/v1", "Deployment", "d", lambda obj: obj and matches(obj.get("status", {})), namespace="default"
         )

@@ -27,7 +27,7 @@ def replaced(revision, key="/a", value=b"2"):
 
 
 def changes(count):
-    """The rows of a key that is made and changed until so many revisions are reached."""
+    """Return the rows of a key that is created, and changed up to a revision."""
     return [created(1), *[replaced(revision) for revision in range(2, count + 1)], reached(count)]
 
 
@@ -169,7 +169,7 @@ def writes(revision, key="/a", *, epoch=0, value=b"1"):
 
 
 def answer(sock):
-    """The number of frames, and what went wrong."""
+    """Return the number of frames and the error."""
     head = sock.recv(8, socket.MSG_WAITALL)
     return int.from_bytes(head[:4], "little"), sock.recv(int.from_bytes(head[4:], "little")).decode()
 

@@ -31,7 +31,7 @@ def writer():
 
 @contextmanager
 def full_disk(store, path):
-    """No file grows beyond what the store's log has now."""
+    """Prevent files from growing beyond the present size of the store's log."""
     process = store._pipeline.writer._child.process
     size = path.with_name(path.name + "-wal").stat().st_size
     soft, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)

@@ -58,7 +58,7 @@ HISTORY = [
 
 
 async def history_of(store):
-    """Every past of the store, and every watch's."""
+    """Return the state at each revision, and the events of a watch from each."""
     pasts, watches = [], []
     for revision in range(1, store.revision + 1):
         response = await store.range("/a/", revision=revision)

@@ -146,5 +146,5 @@ def _metadata_errors(tree: Tree, detail: str) -> list[FieldError]:
 
 
 def _shown(path: Tree) -> Tree:
-    """Attributes of a path as upstream's refusals show them."""
+    """Format the attributes of a path as upstream's errors."""
     return {"Path": path.get("path") or "", "Verb": path.get("verb") or ""}

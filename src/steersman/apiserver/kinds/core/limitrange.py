@@ -35,10 +35,10 @@ class LimitRangeStrategy(Strategy):
                 _default_container_limit(item)
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        """No server-owned fields."""
+        """Do nothing: there are no server-owned fields."""
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """No server-owned fields."""
+        """Do nothing: there are no server-owned fields."""
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return validate_limit_range(obj)

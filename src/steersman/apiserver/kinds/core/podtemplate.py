@@ -48,10 +48,10 @@ class PodTemplateStrategy(Strategy):
         default_pod_template(obj.setdefault("template", {}))
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        """No server-owned fields."""
+        """Do nothing: there are no server-owned fields."""
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """No server-owned fields."""
+        """Do nothing: there are no server-owned fields."""
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return list(validate_pod_template(obj["template"], _TEMPLATE, facts_for=ctx.facts_for))

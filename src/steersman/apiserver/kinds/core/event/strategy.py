@@ -66,10 +66,10 @@ class EventStrategy(Strategy):
     }
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        """No server-owned fields."""
+        """Do nothing: there are no server-owned fields."""
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """No server-owned fields."""
+        """Do nothing: there are no server-owned fields."""
 
     def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
         """Accept any path segment; ``events.k8s.io`` validates names as DNS subdomains."""
