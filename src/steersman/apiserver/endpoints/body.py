@@ -39,8 +39,41 @@ if TYPE_CHECKING:
     #: Returns the decoded tree and the paths of unknown fields. Raises ``DecodeError``; its argument is not changed.
     Decode = Callable[[Tree], tuple[Tree, list[str]]]
 
-#: Versions that are no longer served, but whose Scales are still accepted.
-_OLD_SCALES: Final = frozenset({"apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"})
+_ROLES: Final = frozenset({"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"})
+_FLOWS: Final = frozenset({"FlowSchema", "PriorityLevelConfiguration"})
+#: Kinds of versions that are no longer served, but still in upstream's scheme. Upstream: ``pkg/apis/*/install``.
+_UNSERVED: Final[dict[str, frozenset[str]]] = {
+    "admissionregistration.k8s.io/v1beta1": frozenset(
+        {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+        | {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    ),
+    "apiextensions.k8s.io/v1beta1": frozenset({"CustomResourceDefinition"}),
+    "apiregistration.k8s.io/v1beta1": frozenset({"APIService"}),
+    "apps/v1beta1": frozenset({"ControllerRevision", "Deployment", "Scale", "StatefulSet"}),
+    "apps/v1beta2": frozenset({"ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "Scale", "StatefulSet"}),
+    "autoscaling/v2beta1": frozenset({"HorizontalPodAutoscaler"}),
+    "autoscaling/v2beta2": frozenset({"HorizontalPodAutoscaler"}),
+    "batch/v1beta1": frozenset({"CronJob"}),
+    "certificates.k8s.io/v1beta1": frozenset({"CertificateSigningRequest"}),
+    "coordination.k8s.io/v1beta1": frozenset({"Lease"}),
+    "discovery.k8s.io/v1beta1": frozenset({"EndpointSlice"}),
+    "events.k8s.io/v1beta1": frozenset({"Event"}),
+    "extensions/v1beta1": frozenset({"DaemonSet", "Deployment", "Ingress", "NetworkPolicy", "ReplicaSet", "Scale"}),
+    "flowcontrol.apiserver.k8s.io/v1beta1": _FLOWS,
+    "flowcontrol.apiserver.k8s.io/v1beta2": _FLOWS,
+    "flowcontrol.apiserver.k8s.io/v1beta3": _FLOWS,
+    "networking.k8s.io/v1beta1": frozenset({"IPAddress", "Ingress", "IngressClass", "ServiceCIDR"}),
+    "node.k8s.io/v1alpha1": frozenset({"RuntimeClass"}),
+    "node.k8s.io/v1beta1": frozenset({"RuntimeClass"}),
+    "policy/v1beta1": frozenset({"Eviction", "PodDisruptionBudget"}),
+    "rbac.authorization.k8s.io/v1alpha1": _ROLES,
+    "rbac.authorization.k8s.io/v1beta1": _ROLES,
+    "scheduling.k8s.io/v1alpha1": frozenset({"PriorityClass"}),
+    "scheduling.k8s.io/v1beta1": frozenset({"PriorityClass"}),
+    "storage.k8s.io/v1beta1": frozenset(
+        {"CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"}
+    ),
+}
 
 
 class ObjectDecoder:
@@ -309,16 +342,18 @@ def _set_at(tree: Tree, path: tuple[str, ...], value: Any) -> None:
 
 
 def equivalent_api_versions(kind: str, api_version: str) -> frozenset[str]:
-    """Return the other versions in which objects of a built-in kind can be written."""
-    if kind == "Scale":
-        return _OLD_SCALES
+    """Return the other versions that upstream converts to a built-in kind: those of the same objects, served or not."""
+    unserved = frozenset(version for version, kinds in _UNSERVED.items() if kind in kinds)
     resources = table().resources
     prefixes = {r.key_prefix for r in resources if r.kind == kind and r.api_version == api_version and r.key_prefix}
-    return frozenset(r.api_version for r in resources if r.key_prefix in prefixes and r.kind == kind) - {api_version}
+    served = frozenset(r.api_version for r in resources if r.key_prefix in prefixes and r.kind == kind)
+    return (served | unserved) - {api_version}
 
 
 def is_registered(meta: TypeMeta) -> bool:
     """Report whether a built-in kind, or the list of one, has this name and version."""
+    if meta.kind in _UNSERVED.get(meta.api_version, ()):
+        return True
     try:
         struct_for(meta.group, meta.version, meta.kind)
     except KeyError:

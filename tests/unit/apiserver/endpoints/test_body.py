@@ -64,6 +64,10 @@ def test_decode_rejects_unrecognized_bodies(raw, message):
     [
         (b'{"apiVersion":"v1","kind":"Secret"}', "converting (v1.Secret) to (core.ConfigMap): unknown conversion"),
         (b'{"apiVersion":"v1","kind":"ConfigMapList"}', "converting (v1.ConfigMapList) to (core.ConfigMap)"),
+        (
+            b'{"apiVersion":"extensions/v1beta1","kind":"Ingress"}',
+            "converting (v1beta1.Ingress) to (core.ConfigMap): unknown conversion",
+        ),
         (b'{"apiVersion":"v2","kind":"ConfigMap"}', 'no kind "ConfigMap" is registered for version "v2"'),
         (b'{"apiVersion":"v1","kind":"Nothing"}', 'no kind "Nothing" is registered for version "v1"'),
     ],
@@ -79,6 +83,13 @@ def test_decode_rejects_another_version_of_the_kind():
         refusal
         == "the API version in the data (autoscaling/v1) does not match the expected API version (autoscaling/v2)"
     )
+
+
+@pytest.mark.parametrize("version", ["apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"])
+def test_decode_rejects_versions_that_are_no_longer_served(version):
+    raw = f'{{"apiVersion":"{version}","kind":"Deployment"}}'.encode()
+    refusal = _refusal(raw, _decoder("Deployment", "apps", "v1"))
+    assert refusal == f"the API version in the data ({version}) does not match the expected API version (apps/v1)"
 
 
 def test_type_error_shows_the_number_as_written():
