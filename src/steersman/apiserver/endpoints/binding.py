@@ -63,7 +63,7 @@ async def bind(scope: PostScope, request: Request) -> Response:
     """Return 201. Raises 400, 404, 409, and 500 for a target that is no node, as upstream."""
     posted, form = await read_posted(scope, request)
     binding, name = posted.new, posted.object_name
-    if binding["metadata"].get("name") != name:
+    if (binding["metadata"].get("name") or "") != name:
         raise bad_request("name in URL does not match name in Binding object")
     errors = validate_binding(binding)
     if errors:

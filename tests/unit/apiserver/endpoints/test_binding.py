@@ -102,6 +102,16 @@ async def test_binding_name_must_equal_the_name_in_the_path():
         assert (answer.code, answer.body["message"]) == (400, "name in URL does not match name in Binding object")
 
 
+@pytest.mark.parametrize(
+    ("target", "code", "message"),
+    [({"name": "n"}, 400, "Name parameter required."), ({}, 500, "target.name: Required value")],
+)
+async def test_binding_to_the_namespace_checks_the_target_before_the_name(target, code, message):
+    async with Server() as server:
+        answer = await server.call("POST", BINDINGS, {"target": target})
+        assert (answer.code, answer.body["message"]) == (code, message)
+
+
 @pytest.mark.parametrize(("path", "code"), [(f"{PODS}/none/binding", 404), (BINDINGS, 404)])
 async def test_binding_of_a_missing_pod_is_404(path, code):
     async with Server() as server:
