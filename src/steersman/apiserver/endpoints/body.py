@@ -141,8 +141,7 @@ class ObjectDecoder:
             if not options.lenient:
                 for complaint in complaints:
                     warn(complaint)
-        # the strategy of a custom resource rejects another kind, after the preconditions of an update
-        decoded["kind"] = meta.kind if self.is_custom else self.kind
+        decoded["kind"] = self._kind_of(meta)
         decoded["apiVersion"] = self._api_version
         return decoded
 
@@ -170,7 +169,7 @@ class ObjectDecoder:
             decoded, unknown = tree, list[str]()
         else:
             decoded, unknown = self._decode(tree)
-        decoded["kind"] = meta.kind if self.is_custom else self.kind
+        decoded["kind"] = self._kind_of(meta)
         decoded["apiVersion"] = self._api_version
         self._keep_empty(decoded, tree)
         return decoded, self._unknown_fields(meta, unknown)
@@ -211,6 +210,10 @@ class ObjectDecoder:
             raise cannot_be_handled(self._effective_type(meta), self.kind, error) from None
         self._keep_empty(decoded, tree)
         return decoded, self._unknown_fields(meta, unknown)
+
+    def _kind_of(self, meta: TypeMeta) -> str:
+        """Return the kind of the decoded object: another one is left to the strategy of a custom resource, which rejects it."""
+        return meta.kind if self.is_custom and not self._is_type_reset else self.kind
 
     def _unknown_fields(self, meta: TypeMeta, unknown: list[str]) -> list[str]:
         """Return the unknown fields to report: those of a custom object of another type have no schema."""

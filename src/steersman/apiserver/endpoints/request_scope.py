@@ -240,7 +240,9 @@ class RequestScope:
         """Convert the client's object to the storage version."""
         if self._nullable_lists:
             drop_empty_lists(tree, self._nullable_lists)
-        return tree if self.served.to_storage is None else self.served.to_storage(tree)
+        if self.served.to_storage is None or tree.get("kind") != self.decoder.kind:
+            return tree  # an object of another kind is rejected unconverted
+        return self.served.to_storage(tree)
 
     def merge_into_object(self, ctx: RequestContext, new: Tree, old: Tree | None) -> Tree:
         """Return the object to store: ``new`` itself, unless the subresource has another kind (Scale)."""

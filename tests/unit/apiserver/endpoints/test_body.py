@@ -213,7 +213,7 @@ def test_patched_custom_object_requires_a_kind():
 def test_patched_custom_object_of_another_version_is_accepted_where_the_type_is_reset():
     decoder = ObjectDecoder("Thing", "example.com/v1", _typo, is_custom=True, is_type_reset=True)
     decoded, unknown = decoder.decode_tree({"kind": "Other", "apiVersion": "v1"})
-    assert (decoded["kind"], decoded["apiVersion"], unknown) == ("Other", "example.com/v1", [])
+    assert (decoded["kind"], decoded["apiVersion"], unknown) == ("Thing", "example.com/v1", [])
 
 
 def test_patched_tree_of_another_kind_is_rejected():

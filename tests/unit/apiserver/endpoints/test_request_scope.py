@@ -56,6 +56,14 @@ async def test_create_on_update_requires_the_create_permission():
         assert 'cannot create resource "leases" in API group "coordination.k8s.io"' in caught.value.status["message"]
 
 
+async def test_object_of_another_kind_is_not_converted_to_the_storage_version():
+    async with Server() as server:
+        scope = _scope(server, "events.k8s.io", "v1", "events")
+        tree = {"kind": "Other", "apiVersion": "events.k8s.io/v1", "metadata": {}, "regarding": {"name": "a"}}
+        assert scope.to_storage_version(dict(tree)) == tree
+        assert "regarding" not in scope.to_storage_version({**tree, "kind": "Event"})
+
+
 async def test_converted_tree_shares_nothing_with_the_stored_one():
     async with Server() as server:
         scope = _scope(server, "", "v1", "configmaps")
