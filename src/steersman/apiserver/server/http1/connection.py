@@ -221,7 +221,7 @@ class ServerConnection:
         end, method, path, query = match
         body: RequestBody | None = None
         if accepted.body_bytes:
-            body = RequestBody()
+            body = RequestBody(accepted.body_bytes)
             self._is_raw_body = True
             self._remaining_body_bytes = accepted.body_bytes
         scope = self._scopes.create(method.decode(), path, query, "1.1", list(accepted.headers))
@@ -311,7 +311,7 @@ class ServerConnection:
                 self._refuse(BAD_REQUEST)  # the parser would treat the body as bytes of the other protocol
                 return
             if length != 0 and not (is_upgrade and length is None):
-                body = RequestBody()
+                body = RequestBody(length or 0)
                 self._is_raw_body = is_upgrade
                 if length is None:
                     self._framing = ChunkedFraming()

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apiserver.server.http1.limits import TURN_BYTES, WRITE_BYTES_MAX
+from steersman.apiserver.server.http1.limits import DISCARDED_BYTES_MAX, TURN_BYTES, WRITE_BYTES_MAX
 from steersman.asynckit.slices import next_turn
 
 if TYPE_CHECKING:
@@ -150,6 +150,8 @@ class Exchange:
         if not response.is_started and kind == "http.response.start":
             if self._expects_100 and self._is_body_missing():
                 # The client may or may not send the body, so the end of the request is unknown.
+                response.keep_alive = False
+            if self.body is not None and self.body.missing_bytes > DISCARDED_BYTES_MAX:
                 response.keep_alive = False
             response.begin(message["status"], message["headers"], self._date_line)
         elif response.is_started and not response.is_complete and kind == "http.response.body":

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 class RequestBody:
     """Body bytes that the application has not received."""
 
-    __slots__ = ("_parts", "is_complete", "size")
+    __slots__ = ("_parts", "is_complete", "missing_bytes", "size")
 
-    def __init__(self) -> None:
+    def __init__(self, length: int = 0) -> None:
+        """``length``: Content-Length; 0 for a chunked body."""
         self._parts: list[bytes] = []
         self.size = 0
+        #: Bytes of Content-Length that the connection has not received.
+        self.missing_bytes = length
         #: The body is complete.
         self.is_complete = False
 
@@ -25,6 +28,7 @@ class RequestBody:
         """Append bytes."""
         self._parts.append(part)
         self.size += len(part)
+        self.missing_bytes -= len(part)
 
     def take(self) -> bytes:
         """Return and clear all bytes."""

@@ -340,11 +340,20 @@ async def test_rest_of_a_body_is_dropped_after_the_response(client):
 
 async def test_connection_is_closed_when_too_much_of_a_body_is_dropped(client):
     size = limits.DISCARDED_BYTES_MAX + 2
-    await client.send(request("/ignore", f"Content-Length: {size}", method="POST"))
-    await client.send(b"x" * (size - 1))
+    await client.send(request("/ignore", CHUNKED, method="POST"))
+    await client.send(b"%x\r\n" % size + b"x" * (size - 1))
     assert client.transport.has_eof
     await client.clock.advance(TIMEOUTS.linger)
     assert client.transport.end == "closed"
+
+
+@pytest.mark.parametrize(
+    ("dropped", "is_kept"), [(limits.DISCARDED_BYTES_MAX, True), (limits.DISCARDED_BYTES_MAX + 1, False)]
+)
+async def test_response_announces_the_end_of_the_connection_when_too_much_of_a_body_is_left(client, dropped, is_kept):
+    await client.send(request("/ignore", f"Content-Length: {dropped}", method="POST"))
+    assert client.codes == [200]
+    assert (b"connection: close\r\n" not in client.transport.written) is is_kept
 
 
 async def test_trailers_are_not_headers_of_this_or_the_next_request(client):
