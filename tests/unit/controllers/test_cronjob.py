@@ -63,9 +63,9 @@ def job(name, condition_type="", *, start=None, at=NOON):
         # Estimated by the interval between the first two.
         ("0 11,12 * * *", NOW - timedelta(days=4), NOON, False),
         ("0 11,12 * * *", NOW - timedelta(days=6), NOON, True),
-        # After the last two intervals of this length there is none.
-        ("*/10 0 * * *", NOW - timedelta(hours=13), None, False),
-        ("*/10 0 * * *", NOW - timedelta(days=400), None, True),
+        # In the last two intervals of this length there is none.
+        ("*/10 0 * * *", NOW - timedelta(hours=13), NOON.replace(hour=0, minute=50), False),
+        ("*/10 0 * * *", NOW - timedelta(days=400), NOON.replace(hour=0, minute=50), True),
         # Within the last two intervals of two months are many.
         ("* 0-11 * 1-10 *", datetime(2024, 10, 31, 11, 58, tzinfo=UTC), NOON - timedelta(minutes=1), False),
         # An interval is counted from the last start.

@@ -18,7 +18,7 @@ MANY: Final = 100
 class Due(NamedTuple):
     """Latest missed start time, and an estimate of the missed starts."""
 
-    #: Latest missed start; None if none was found.
+    #: Latest missed start; None if none was missed.
     at: datetime | None
     #: Missed starts if all were as far apart as the first two.
     missed: int = 0
@@ -36,8 +36,8 @@ class NoOccurrence(ValueError):  # noqa: N818 — named by the condition
 def find_due(schedule: Schedule, *, since: datetime, now: datetime) -> Due:
     """Return the latest start after ``since`` and not after ``now``. Raises NoOccurrence.
 
-    After several missed starts only the last two intervals between the first ones are searched: of a schedule whose
-    starts are not equally far apart, none may be found.
+    After several missed starts the last two intervals as long as the first one are searched, as by upstream. If they
+    have none, as the starts of an irregular schedule are not equally far apart, all of the time is searched.
     """
     first = schedule.next(since)
     second = None if first is None else schedule.next(first)
@@ -48,7 +48,8 @@ def find_due(schedule: Schedule, *, since: datetime, now: datetime) -> Due:
     if first is None or second is None:
         raise NoOccurrence("time difference between two schedules is less than 1 second")
     missed = (now - first) // (second - first) + 1
-    return Due(_latest(schedule, first + (missed - 2) * (second - first), now), missed)
+    near = first + (missed - 2) * (second - first)
+    return Due(_latest(schedule, near, now) or _latest(schedule, first, now) or first, missed)
 
 
 def next_start(schedule: Schedule, *, since: datetime, now: datetime) -> datetime | None:
@@ -57,7 +58,7 @@ def next_start(schedule: Schedule, *, since: datetime, now: datetime) -> datetim
         due = find_due(schedule, since=since, now=now)
     except NoOccurrence:
         return schedule.next(now)
-    return schedule.next(due.at or (now if due.missed else since))
+    return schedule.next(due.at or since)
 
 
 def _latest(schedule: Schedule, since: datetime, now: datetime) -> datetime | None:

@@ -199,7 +199,7 @@ def plan_start(cron: CronJob, status: CronJobStatus, *, now: datetime) -> Start:
     except ScheduleError as error:
         message = f"unparseable schedule: {quote(spec_of(cron).schedule)} : {error}"
         return Start(events=(*events, Event("Warning", "UnparseableSchedule", message)))
-    if due.at is not None and due.too_many:
+    if due.too_many:
         message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
         events = (*events, Event("Warning", "TooManyMissedTimes", message))
     wake = next_start(schedule, since=_last_start(cron, status, now), now=now)
