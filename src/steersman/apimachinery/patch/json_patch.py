@@ -1,13 +1,14 @@
 """JSON patch (RFC 6902) with the deviations of kube-apiserver's library, ``evanphx/json-patch``.
 
 ``replace`` of a missing key adds it, a missing value is null, ``test`` of a missing key for null holds, negative
-indexes count from the end, and the part of a path before its first slash is ignored.
+indexes count from the end, and the part of a path before its first slash is ignored. Messages are the library's.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence  # noqa: TC003 — compiled named tuples load the types of their fields
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.apimachinery import codec, errors
@@ -17,7 +18,7 @@ from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.trees import copy_tree, same_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from steersman.apimachinery.errors import StatusError
 
@@ -39,6 +40,10 @@ class JSONPatch(NamedTuple):
 
 class NotApplicableError(Exception):
     """An operation failed; later ones are not applied."""
+
+
+class PatchTestError(NotApplicableError):
+    """A ``test`` operation found another value."""
 
 
 def parse_json_patch(raw: bytes) -> JSONPatch:
@@ -114,72 +119,109 @@ class _Document:
         self._copied_bytes = 0
 
     def apply(self, operation: dict[str, Any]) -> None:
-        kind = operation.get("op") or "unknown"
-        action = _ACTIONS.get(kind)
+        kind = operation.get("op")
+        action = _ACTIONS.get(kind or "")
         if action is None:
-            raise NotApplicableError(f"Unexpected kind: {kind}")
+            raise NotApplicableError(f"Unexpected kind: {'unknown' if kind is None else kind}")
         action(self, operation)
 
     def _add(self, operation: dict[str, Any]) -> None:
-        container, key = self._place(operation, "path")
-        _insert(container, key, copy_tree(operation.get("value")))
+        path = operation.get("path")
+        if path is None:
+            raise _missing("add operation failed to decode path")
+        container, key = self._find(path)
+        if container is None:
+            raise _missing(f"add operation does not apply: doc is missing path: {_quoted(path)}")
+        with _within(f"error in add for path: '{path}'"):
+            _insert(container, key, copy_tree(operation.get("value")))
 
     def _remove(self, operation: dict[str, Any]) -> None:
-        container, key = self._place(operation, "path")
-        _take_out(container, key)
+        path = operation.get("path")
+        if path is None:
+            raise _missing("remove operation failed to decode path")
+        container, key = self._find(path)
+        if container is None:
+            raise _missing(f"remove operation does not apply: doc is missing path: {_quoted(path)}")
+        with _within(f"error in remove for path: '{path}'"):
+            _take_out(container, key)
 
     def _replace(self, operation: dict[str, Any]) -> None:
-        value = copy_tree(operation.get("value"))
-        if operation.get("path") == "":
+        value, path = copy_tree(operation.get("value")), _text(operation, "path")
+        if path == "":
             if not isinstance(value, (dict, list)):
                 raise NotApplicableError("replace operation value must be object or array")
             self.root = value
             return
-        container, key = self._place(operation, "path")
+        container, key = self._find(path)
+        if container is None:
+            raise _missing(f"replace operation does not apply: doc is missing path: {path}")
         if isinstance(container, dict):
             container[key] = value
-        else:
-            container[_position(key, len(container))] = value
+            return
+        try:
+            position = _position(key, len(container))
+        except NotApplicableError:
+            raise _missing(f"replace operation does not apply: doc is missing key: {path}") from None
+        container[position] = value
 
     def _move(self, operation: dict[str, Any]) -> None:
-        container, key = self._place(operation, "from")
-        value = _look_up(container, key)
-        _take_out(container, key)
-        container, key = self._place(operation, "path")
-        _insert(container, key, value)
+        source = _text(operation, "from")
+        container, key = self._find(source)
+        if container is None:
+            raise _missing(f"move operation does not apply: doc is missing from path: {source}")
+        with _within(f"error in move for path: '{key}'"):
+            value = _look_up(container, key)
+            _take_out(container, key)
+        path = _text(operation, "path")
+        container, key = self._find(path)
+        if container is None:
+            raise _missing(f"move operation does not apply: doc is missing destination path: {path}")
+        with _within(f"error in move for path: '{path}'"):
+            _insert(container, key, value)
 
     def _copy(self, operation: dict[str, Any]) -> None:
-        container, key = self._place(operation, "from")
-        value = _look_up(container, key)
-        container, key = self._place(operation, "path")
+        source, path = _text(operation, "from"), operation.get("path")
+        container, key = self._find(source)
+        if container is None:
+            raise _missing(f"copy operation does not apply: doc is missing from path: {source}")
+        with _within(f"error in copy for from: '{source}'"):
+            value = _look_up(container, key)
+        if path is None:
+            raise _missing("copy operation failed to decode path")
+        container, key = self._find(path)
+        if container is None:
+            raise _missing(f"copy operation does not apply: doc is missing destination path: {path}")
         self._copied_bytes += len(codec.encode(value))
         if self._copied_bytes > MAX_COPIED_BYTES:
             raise NotApplicableError(f"the copied values are larger than {MAX_COPIED_BYTES} bytes")
-        _insert(container, key, copy_tree(value))
+        with _within("error while adding value during copy"):
+            _insert(container, key, copy_tree(value))
 
     def _test(self, operation: dict[str, Any]) -> None:
-        path = operation.get("path")
-        if path == "":
-            current = self.root
-        else:
-            container, key = self._place(operation, "path")
-            current = _look_up(container, key)
+        path = _text(operation, "path")
+        current = self.root
+        if path != "":
+            container, key = self._find(path)
+            if container is None:
+                raise _missing(f"test operation does not apply: is missing path: {path}")
+            with _within(f"error in test for path: '{path}'"):
+                current = _look_up(container, key)
         if not same_tree(current, operation.get("value")):
-            raise NotApplicableError(f"testing value {path} failed")
+            raise PatchTestError(f"testing value {path} failed: test failed")
 
-    def _place(self, operation: dict[str, Any], member: str) -> tuple[Any, str]:
-        """Return the container that a path leads into, and the last step."""
-        path = operation.get(member)
-        if path is None:
-            raise NotApplicableError(f"operation missing {member} field")
+    def _find(self, path: str) -> tuple[Any, str]:
+        """Return the container that a path leads into, None if there is none, and the last step."""
         steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")]
         container = self.root
         for step in steps[1:-1]:
-            container = _look_up(container, step) if isinstance(container, (dict, list)) else None
+            try:
+                container = _look_up(container, step)
+            except NotApplicableError:
+                return None, ""
+            if not isinstance(container, (dict, list)):
+                return None, ""
         if len(steps) < 2 or not isinstance(container, (dict, list)):
-            raise NotApplicableError(
-                f"{operation.get('op')} operation does not apply: doc is missing path: {quote(path)}"
-            )
+            return None, ""
         return container, steps[-1]
 
 
@@ -193,6 +235,32 @@ _ACTIONS: Final[dict[str, Callable[[_Document, dict[str, Any]], None]]] = {
 }
 
 
+def _missing(message: str) -> NotApplicableError:
+    return NotApplicableError(f"{message}: missing value")
+
+
+def _quoted(path: str) -> str:
+    """Return a path in quotes, without escapes."""
+    return f'"{path}"'
+
+
+def _text(operation: dict[str, Any], member: str) -> str:
+    """Return a path of an operation. Raises NotApplicableError if it is absent."""
+    path = operation.get(member)
+    if path is None:
+        raise _missing(f"{operation['op']} operation failed to decode {member}: operation missing {member} field")
+    return str(path)
+
+
+@contextmanager
+def _within(place: str) -> Iterator[None]:
+    """Prefix the message of a NotApplicableError with ``place``."""
+    try:
+        yield
+    except NotApplicableError as error:
+        raise NotApplicableError(f"{place}: {error}") from None
+
+
 def _look_up(container: Any, key: str) -> Any:
     """Return a map value, null if missing, or a list item. Raises NotApplicableError for a missing position."""
     return container.get(key) if isinstance(container, dict) else container[_position(key, len(container))]
@@ -204,6 +272,8 @@ def _insert(container: Any, key: str, value: Any) -> None:
     elif key == "-":
         container.append(value)
     else:
+        if not _INDEX.fullmatch(key):
+            raise NotApplicableError(f"value was not a proper array index: '{key}': {_syntax(key)}")
         container.insert(_position(key, len(container) + 1), value)
 
 
@@ -213,14 +283,18 @@ def _take_out(container: Any, key: str) -> None:
     elif key in container:
         del container[key]
     else:
-        raise NotApplicableError(f"Unable to remove nonexistent key: {key}")
+        raise _missing(f"Unable to remove nonexistent key: {key}")
 
 
 def _position(key: str, length: int) -> int:
     """Return an index from the start; a negative one counts from the end."""
     if not _INDEX.fullmatch(key):
-        raise NotApplicableError(f"value was not a proper array index: '{key}'")
+        raise NotApplicableError(_syntax(key))
     index = int(key)
     if not -length <= index < length:
-        raise NotApplicableError(f"Unable to access invalid index: {index}")
+        raise NotApplicableError(f"Unable to access invalid index: {index}: invalid index referenced")
     return index + length if index < 0 else index
+
+
+def _syntax(key: str) -> str:
+    return f"strconv.Atoi: parsing {quote(key)}: invalid syntax"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.patch import apply_json_patch, parse_json_patch
+from steersman.apimachinery.patch.json_patch import NotApplicableError, apply_operations
 
 OBJECT = {"metadata": {"name": "a", "finalizers": ["x", "y"]}, "data": {"k/1": "v", "m~n": "w"}}
 
@@ -186,3 +187,72 @@ def test_apply_json_patch_of_any_patch_applies_or_is_422(operations: list[dict[s
     except StatusError as error:
         result = error.status
     assert json.dumps(result)
+
+
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        ({"path": "/a"}, "Unexpected kind: unknown"),
+        ({"op": "", "path": "/a"}, "Unexpected kind: "),
+        ({"op": "add", "value": 1}, "add operation failed to decode path: missing value"),
+        (
+            {"op": "add", "path": "/none/b", "value": 1},
+            'add operation does not apply: doc is missing path: "/none/b": missing value',
+        ),
+        (
+            {"op": "add", "path": "/list/9/b", "value": 1},
+            'add operation does not apply: doc is missing path: "/list/9/b": missing value',
+        ),
+        (
+            {"op": "add", "path": "/list/9", "value": 1},
+            "error in add for path: '/list/9': Unable to access invalid index: 9: invalid index referenced",
+        ),
+        (
+            {"op": "add", "path": "/list/x", "value": 1},
+            (
+                "error in add for path: '/list/x': value was not a proper array index: 'x': strconv.Atoi: "
+                'parsing "x": invalid syntax'
+            ),
+        ),
+        (
+            {"op": "remove", "path": "/none"},
+            "error in remove for path: '/none': Unable to remove nonexistent key: none: missing value",
+        ),
+        ({"op": "remove", "path": ""}, 'remove operation does not apply: doc is missing path: "": missing value'),
+        ({"op": "replace"}, "replace operation failed to decode path: operation missing path field: missing value"),
+        (
+            {"op": "replace", "path": "/none/b"},
+            "replace operation does not apply: doc is missing path: /none/b: missing value",
+        ),
+        (
+            {"op": "replace", "path": "/list/-"},
+            "replace operation does not apply: doc is missing key: /list/-: missing value",
+        ),
+        (
+            {"op": "move", "path": "/b"},
+            "move operation failed to decode from: operation missing from field: missing value",
+        ),
+        (
+            {"op": "move", "from": "/none", "path": "/b"},
+            "error in move for path: 'none': Unable to remove nonexistent key: none: missing value",
+        ),
+        (
+            {"op": "move", "from": "/a", "path": "/none/b"},
+            "move operation does not apply: doc is missing destination path: /none/b: missing value",
+        ),
+        (
+            {"op": "copy", "from": "/list/9", "path": "/b"},
+            "error in copy for from: '/list/9': Unable to access invalid index: 9: invalid index referenced",
+        ),
+        ({"op": "copy", "from": "/a"}, "copy operation failed to decode path: missing value"),
+        (
+            {"op": "test", "path": "/none/b", "value": 1},
+            "test operation does not apply: is missing path: /none/b: missing value",
+        ),
+        ({"op": "test", "path": "/a", "value": 2}, "testing value /a failed: test failed"),
+    ],
+)
+def test_apply_operations_reports_errors_as_the_library(operation: dict[str, Any], message: str) -> None:
+    with pytest.raises(NotApplicableError) as caught:
+        apply_operations({"a": 1, "list": [1]}, [operation])
+    assert str(caught.value) == message

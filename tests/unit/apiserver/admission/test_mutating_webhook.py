@@ -109,7 +109,11 @@ async def test_mutating_webhook_that_changes_labels_makes_another_match():
 @pytest.mark.parametrize(
     ("response", "text", "ignored"),
     [
-        (patch_response({"op": "remove", "path": "/data/none"}), "Unable to remove nonexistent key: none", False),
+        (
+            patch_response({"op": "remove", "path": "/data/none"}),
+            "error in remove for path: '/data/none': Unable to remove nonexistent key: none: missing value",
+            False,
+        ),
         (patch_response(add("/data", "text")), "json: cannot unmarshal string into Go struct field", False),
         (patch_response(add("/data/a", "b"), patchType="MergePatch"), 'unsupported patch type "MergePatch"', True),
         (patch_response(add("/data/a", "b"), patchType=None), "but not response.patchType", True),
