@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
@@ -51,17 +51,23 @@ def parsed(path: str) -> ast.Module:
     return ast.parse((ROOT / path).read_text())
 
 
+@lru_cache(maxsize=2)
+def nodes(path: str) -> list[ast.AST]:
+    return list(ast.walk(parsed(path)))
+
+
 def classes(path: str) -> list[ast.ClassDef]:
-    return [node for node in ast.walk(parsed(path)) if isinstance(node, ast.ClassDef)]
+    return [node for node in nodes(path) if isinstance(node, ast.ClassDef)]
 
 
 def bases(node: ast.ClassDef) -> set[str]:
     return {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
 
 
+@lru_cache(maxsize=1)
 def decoded_structs(path: str) -> set[str]:
     """Return names that a module decodes or converts to, also within other types."""
-    calls = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
+    calls = [node for node in nodes(path) if isinstance(node, ast.Call)]
     types = [arg for call in calls if ast.unparse(call.func).endswith(("Decoder", "convert")) for arg in call.args]
     types += [keyword.value for call in calls for keyword in call.keywords if keyword.arg == "type"]
     named = {node.id for one in types for node in ast.walk(one) if isinstance(node, ast.Name)}
@@ -80,9 +86,10 @@ def known_to_checkers_only(path: str) -> set[str]:
     return {alias.asname or alias.name for n in imports for alias in n.names if alias.name not in {"Callable", "Tree"}}
 
 
+@lru_cache(maxsize=1)
 def interpreted_names(path: str) -> set[str]:
     """Return names that a module imports from modules that are not compiled."""
-    imports = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.ImportFrom) and node.module]
+    imports = [node for node in nodes(path) if isinstance(node, ast.ImportFrom) and node.module]
     outer = [node for node in imports if f"src/{node.module.replace('.', '/')}.py" in INTERPRETED]
     return {alias.asname or alias.name for node in outer for alias in node.names}
 
@@ -105,8 +112,10 @@ def test_exclude_gives_a_reason_before_each_group():
     assert sum(line.strip().startswith('"') for line in lines) == len(EXCLUDE)
 
 
-#: Interpreted classes with ``__slots__``, which compiled ones cannot extend.
-SLOTTED = {node.name for path in sorted(INTERPRETED) for node in classes(path) if "__slots__ = " in ast.unparse(node)}
+@cache
+def slotted() -> set[str]:
+    """Return names of interpreted classes with ``__slots__``, which compiled ones cannot extend."""
+    return {node.name for path in sorted(INTERPRETED) for node in classes(path) if "__slots__ = " in ast.unparse(node)}
 
 
 def test_compiled_modules_avoid_constructs_that_mypyc_breaks():
@@ -132,13 +141,15 @@ def broken_constructs(path: str) -> list[str]:
                 isinstance(item.annotation, ast.Subscript | ast.BinOp) for item in fields
             ):
                 faults.append(f"{node.name}: is decoded, and the compiler forgets parts of its types")
-        slotted = bases(node) & interpreted_names(path) & SLOTTED
-        faults += [f"{node.name} extends {name}, an interpreted class with __slots__" for name in sorted(slotted)]
+        extended = bases(node) & interpreted_names(path)
+        faults += [
+            f"{node.name} extends {name}, an interpreted class with __slots__" for name in sorted(extended & slotted())
+        ]
         if bases(node) & {"str", "int", "float", "list", "dict", "tuple"}:
             faults.append(f"{node.name} extends a built-in type")
         if any(isinstance(inner, ast.Constant) and inner.value == "__weakref__" for inner in ast.walk(node)):
             faults.append(f"{node.name}: the compiler does not make its objects weakly referable")
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.AsyncFunctionDef) and any(isinstance(inner, ast.Yield) for inner in ast.walk(node)):
             faults.append(f"{node.name} is an asynchronous generator")
         if isinstance(node, ast.Try) and any(
@@ -168,7 +179,7 @@ def is_starred_display(node: ast.expr) -> bool:
 def names_of_different_exceptions(path: str) -> list[str]:
     """Return names of different exceptions in handlers of one function: the compiler uses the first type."""
     faults = []
-    for function in ast.walk(parsed(path)):
+    for function in nodes(path):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             caught: dict[str, set[str]] = {}
             for node in ast.walk(function):
@@ -196,7 +207,7 @@ def is_float(node: ast.expr) -> bool:
 @lru_cache(maxsize=1)
 def imported_names(path: str) -> dict[str, str]:
     """Return full names of a module's imports from the package, by local name."""
-    imports = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.ImportFrom) and node.module]
+    imports = [node for node in nodes(path) if isinstance(node, ast.ImportFrom) and node.module]
     return {alias.asname or alias.name: f"{node.module}.{alias.name}" for node in imports for alias in node.names}
 
 
