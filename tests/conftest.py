@@ -5,6 +5,7 @@ not depend on luck; ``--hypothesis-profile=random`` looks for others.
 """
 
 import gc
+import os
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +17,9 @@ from steersman.testing import InProcessAPIServer
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("steersman", settings.get_profile("random"), derandomize=True)
 settings.load_profile("steersman")
+
+# For the Go programs that tests start: kubectl ends before its heap matters, and its collections cost more than its work.
+os.environ.setdefault("GOGC", "400")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
