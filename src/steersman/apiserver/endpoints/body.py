@@ -258,7 +258,7 @@ class ObjectDecoder:
     def _check_custom(self, raw: bytes, meta: TypeMeta) -> None:
         """Validate kind and apiVersion of a custom object in a body, which are required. Raises 400."""
         if not meta.kind:
-            raise cannot_be_handled(self._effective_type(meta), self.kind, _missing_kind(raw.decode(errors="replace")))
+            raise unrecognized(self.kind, _missing_kind(raw.decode(errors="replace")), raw)
         if meta.api_version != self._api_version:
             raise bad_request(
                 f"the API version in the data ({meta.api_version})"

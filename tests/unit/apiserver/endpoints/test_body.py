@@ -151,7 +151,14 @@ def test_decode_accepts_any_fields_without_a_struct():
 @pytest.mark.parametrize(
     ("raw", "code", "text"),
     [
-        (b'{"apiVersion":"example.com/v1"}', 400, "Object 'Kind' is missing in '{\"apiVersion\":\"example.com/v1\"}'"),
+        (
+            b'{"apiVersion":"e.com/v1"}',
+            400,
+            (
+                "the object provided is unrecognized (must be of type Thing): Object 'Kind' is missing in "
+                """'{"apiVersion":"e.com/v1"}' ({"apiVersion":"e.com/v1"})"""
+            ),
+        ),
         (
             b'{"kind":"Thing"}',
             400,
