@@ -112,7 +112,7 @@ async def fill(plane: ControlPlane, client: Client, pods: int, nodes: int, *, sc
 async def empty(plane: ControlPlane, client: Client, pods: int) -> None:
     """Delete the pods one by one (a collection delete would exceed the request timeout) and wait until none is left."""
     target, numbers = address_of(plane), itertools.count()
-    context, gone, left = ControllerContext(client, transform=drop_managed_fields), asyncio.Event(), set[str]()
+    context, is_empty, left = ControllerContext(client, transform=drop_managed_fields), asyncio.Event(), set[str]()
     informer = context.informers.informer(PODS)
 
     def changed(change: Any) -> None:
@@ -122,7 +122,7 @@ async def empty(plane: ControlPlane, client: Client, pods: int) -> None:
             return
         left.discard(name)
         if not left:
-            gone.set()
+            is_empty.set()
 
     informer.add_callback(changed)
     context.informers.start()
@@ -133,7 +133,7 @@ async def empty(plane: ControlPlane, client: Client, pods: int) -> None:
         )
         if result.errors:
             raise RuntimeError(f"deleting pods: {result.errors}")
-        await asyncio.wait_for(gone.wait(), _PATIENCE_SECONDS)
+        await asyncio.wait_for(is_empty.wait(), _PATIENCE_SECONDS)
     finally:
         await context.informers.close()
 

@@ -358,16 +358,16 @@ class ClusterApplication:
         body = await _body_messages(receive)
         request.is_held = True
         loop = asyncio.get_running_loop()
-        gone = loop.create_task(_next_message(receive), name="delayed request: disconnect")
+        disconnect = loop.create_task(_next_message(receive), name="delayed request: disconnect")
         sleep = loop.create_task(self._clock.sleep(seconds), name="delayed request")
         try:
-            await asyncio.wait([gone, sleep], return_when=asyncio.FIRST_COMPLETED)
-            if gone.done():
+            await asyncio.wait([disconnect, sleep], return_when=asyncio.FIRST_COMPLETED)
+            if disconnect.done():
                 raise RequestAborted("the client has closed the connection")
         finally:
             request.is_held = False
             sleep.cancel()
-            gone.cancel()
+            disconnect.cancel()
         return _replaying(body, receive)
 
     # Watches

@@ -199,9 +199,9 @@ class Accounts(Scenario):
         if lost:
             return f"secrets of accounts that live are gone: {lost}"
         stored_secrets = {(namespace_of(secret), name_of(secret)) for secret in secrets}
-        for gone in self._deleted:
-            if gone.life == world.lives and gone[:2] not in stored_secrets:
-                listing = [item for item in accounts.values() if uid_of(item) == gone.account_uid]
-                if any(reference.name == gone.name for holder in listing for reference in holder.secrets or ()):
-                    return f"{gone} is still listed"
+        for deleted in self._deleted:
+            if deleted.life == world.lives and deleted[:2] not in stored_secrets:
+                listing = [item for item in accounts.values() if uid_of(item) == deleted.account_uid]
+                if any(reference.name == deleted.name for holder in listing for reference in holder.secrets or ()):
+                    return f"{deleted} is still listed"
         return ""

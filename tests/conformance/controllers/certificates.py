@@ -112,10 +112,10 @@ class Certificates(Scenario):
         """Check that deleted requests were due."""
         requests = {request["metadata"]["uid"]: request for request in await world.client.list(REQUESTS)}
         for uid in self._observed.keys() - requests.keys():
-            gone = self._observed[uid]
-            seconds = min(gone["spec"].get("expirationSeconds") or 3600, 3600)
-            if world.clock.now() < _time(gone["metadata"]["creationTimestamp"]) + timedelta(seconds=seconds):
-                self._too_early = f"{gone['metadata']['name']} went too early: {gone}"
+            deleted = self._observed[uid]
+            seconds = min(deleted["spec"].get("expirationSeconds") or 3600, 3600)
+            if world.clock.now() < _time(deleted["metadata"]["creationTimestamp"]) + timedelta(seconds=seconds):
+                self._too_early = f"{deleted['metadata']['name']} went too early: {deleted}"
         self._observed = requests
 
     async def ask(self, world: World) -> None:

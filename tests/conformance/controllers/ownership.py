@@ -90,7 +90,7 @@ class Ownership(Scenario):
             description = f"{kind} {name_of(obj)}"
             if metadata_field(obj, "deletionTimestamp"):
                 return f"{description} is still being deleted: {metadata_field(obj, 'finalizers')}"
-            gone = [owner.name for owner in owners_of(obj) if owner.uid not in living]
-            if gone:
-                return f"{description} names owners that are gone: {gone}"
+            absent_owners = [owner.name for owner in owners_of(obj) if owner.uid not in living]
+            if absent_owners:
+                return f"{description} names owners that are gone: {absent_owners}"
         return ""

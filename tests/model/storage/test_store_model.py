@@ -198,17 +198,17 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(prefix=st.sampled_from(WATCHED), age=st.integers(0, 12))
     def watch(self, prefix, age):
         after = max(0, self.model.revision - age)
-        got = []
+        batches = []
         outcome = self.run(
-            attempt(self.store.watch(prefix, got.append, after_revision=after, on_lost=lambda _error: None))
+            attempt(self.store.watch(prefix, batches.append, after_revision=after, on_lost=lambda _error: None))
         )
         if after < self.compacted:
             assert isinstance(outcome, Compacted)
             return
-        events = flat(got)
+        events = flat(batches)
         assert is_between(self.model.kept_events_after(after, prefix), events, self.model.events_after(after, prefix))
-        assert [batch.revision for batch in got] == sorted({batch.revision for batch in got})
-        self.watches.append((prefix, got, len(events), self.model.revision))
+        assert [batch.revision for batch in batches] == sorted({batch.revision for batch in batches})
+        self.watches.append((prefix, batches, len(events), self.model.revision))
 
     @rule(age=st.integers(0, 10))
     @precondition(lambda self: self.model.revision)
@@ -225,8 +225,8 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def live_watches_get_every_event(self):
-        for prefix, got, skipped, since in self.watches:
-            events, expected = flat(got)[skipped:], self.model.events_after(since, prefix)
+        for prefix, batches, skipped, since in self.watches:
+            events, expected = flat(batches)[skipped:], self.model.events_after(since, prefix)
             assert is_between(expected, events, expected)
 
     def oldest(self, prefix):

@@ -276,8 +276,8 @@ def test_pack_has_each_endpoint_once_within_the_limit(seed):
         changes = pack(
             existing, [endpoint(endpoint_slice) for endpoint_slice in numbers], labels={}, make=made_of, max_endpoints=7
         )
-        gone = {endpoint_slice.metadata.name for endpoint_slice in [*changes.delete, *changes.update]}
-        unchanged = [endpoint_slice for endpoint_slice in existing if endpoint_slice.metadata.name not in gone]
+        changed_names = {endpoint_slice.metadata.name for endpoint_slice in [*changes.delete, *changes.update]}
+        unchanged = [endpoint_slice for endpoint_slice in existing if endpoint_slice.metadata.name not in changed_names]
         fresh = [
             msgspec.structs.replace(endpoint_slice, metadata=slice_of(f"s{dice.random()}", ()).metadata)
             for endpoint_slice in changes.create

@@ -363,8 +363,8 @@ async def test_pending_claim_is_bound_to_a_new_volume(cluster):
     await cluster.eventually(*VOLUME, "v", phase("Bound"))
 
 
-@pytest.mark.parametrize(("policy", "gone"), [("Retain", False), ("Delete", True)])
-async def test_released_volume_is_retained_or_deleted(cluster, policy, gone):
+@pytest.mark.parametrize(("policy", "is_deleted"), [("Retain", False), ("Delete", True)])
+async def test_released_volume_is_retained_or_deleted(cluster, policy, is_deleted):
     await cluster.start(build)
     await make_volume(cluster, "v", policy)
     claim = await make_claim(cluster)
@@ -374,7 +374,7 @@ async def test_released_volume_is_retained_or_deleted(cluster, policy, gone):
     def is_going(obj):
         return obj is None or "deletionTimestamp" in obj["metadata"]
 
-    await cluster.eventually(*VOLUME, "v", is_going if gone else phase("Released"))
+    await cluster.eventually(*VOLUME, "v", is_going if is_deleted else phase("Released"))
 
 
 async def test_conflicting_deletion_is_retried(cluster, conflicts):

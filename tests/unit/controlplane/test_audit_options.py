@@ -165,15 +165,15 @@ async def test_created_token_is_logged_by_id_only(tmp_path):
 
 async def test_deprecated_api_use_is_annotated(tmp_path):
     async with InProcessAPIServer(options=recording(tmp_path)) as server:
-        got = await server.request("GET", "/api/v1/namespaces/default/endpoints/none")
-    last = [event for event in events(tmp_path) if event["auditID"] == got.header("audit-id")][-1]
+        answer = await server.request("GET", "/api/v1/namespaces/default/endpoints/none")
+    last = [event for event in events(tmp_path) if event["auditID"] == answer.header("audit-id")][-1]
     assert last["annotations"]["k8s.io/deprecated"] == "true"
 
 
 async def test_impersonation_is_logged_with_its_authorization(tmp_path):
     async with InProcessAPIServer(options=recording(tmp_path)) as server:
-        got = await server.request("GET", "/version", headers={"impersonate-user": "alice"})
-    first, last = (event for event in events(tmp_path) if event["auditID"] == got.header("audit-id"))
+        answer = await server.request("GET", "/version", headers={"impersonate-user": "alice"})
+    first, last = (event for event in events(tmp_path) if event["auditID"] == answer.header("audit-id"))
     assert "impersonatedUser" not in first
     assert (last["user"]["username"], last["impersonatedUser"]["username"]) == ("system:apiserver", "alice")
     assert last["authenticationMetadata"] == {"impersonationConstraint": "impersonate:user-info"}

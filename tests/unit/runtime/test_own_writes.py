@@ -89,8 +89,8 @@ class Written(dict):
 
 async def test_note_does_not_retain_the_object(clock, writes):
     written = Written(metadata={"name": "p", "resourceVersion": "1"})
-    gone = weakref.ref(written)
+    reference = weakref.ref(written)
     writes.note("p", ScriptedInformer(clock), written)
     del written
     gc.collect()
-    assert gone() is None
+    assert reference() is None

@@ -75,18 +75,18 @@ async def test_claim_releases_objects_that_no_longer_match(client):
 
 async def test_release_ignores_deleted_and_recreated_objects(client):
     owner = await client.create(replica_set())
-    gone = await client.create(config_map("a"))
+    deleted = await client.create(config_map("a"))
     await client.delete(CONFIG_MAPS, "a", namespace="default")
-    await manager_of(client, owner).release(gone)
+    await manager_of(client, owner).release(deleted)
     await client.create(config_map("a"))
-    await manager_of(client, owner).release(gone)
+    await manager_of(client, owner).release(deleted)
 
 
 async def test_claim_skips_a_deleted_orphan(client):
     owner = await client.create(replica_set())
-    gone = await client.create(config_map("a"))
+    deleted = await client.create(config_map("a"))
     await client.delete(CONFIG_MAPS, "a", namespace="default")
-    assert await manager_of(client, owner).claim([gone], always) == []
+    assert await manager_of(client, owner).claim([deleted], always) == []
 
 
 async def test_claim_by_a_recreated_owner_does_not_adopt(client):

@@ -19,7 +19,7 @@ def test_deliver_sends_an_event_to_watchers_of_its_ancestors():
     dispatcher = Dispatcher()
     outer, inner, other = (watch(dispatcher, prefix)[1] for prefix in ("/a/", "/a/b/", "/a/c/"))
     dispatcher.deliver([event("/a/b/x", 1), event("/a/x", 2)], revision=2)
-    assert [[e.key for b in got for e in b.events] for got in (outer, inner, other)] == [
+    assert [[e.key for b in batches for e in b.events] for batches in (outer, inner, other)] == [
         ["/a/b/x", "/a/x"],
         ["/a/b/x"],
         [],

@@ -161,8 +161,8 @@ def _verify_v1(review: AdmissionReview, response: AdmissionResponse, *, uid: str
     if actual_uid != uid:
         raise InvalidResponseError(f"expected response.uid={quote(uid)}, got {quote(actual_uid)}")
     if (api_version, kind) != (f"{_GROUP}/v1", _KIND):
-        got = f"{api_version or '/'}, Kind={kind}"
-        raise InvalidResponseError(f"expected webhook response of {_GROUP}/v1, Kind={_KIND}, got {got}")
+        actual_type = f"{api_version or '/'}, Kind={kind}"
+        raise InvalidResponseError(f"expected webhook response of {_GROUP}/v1, Kind={_KIND}, got {actual_type}")
     has_patch, has_type = bool(response.patch), response.patch_type is not None
     if not is_mutating:
         if has_patch:

@@ -115,13 +115,15 @@ class AuditEvent:
     def _put_objects(self, tree: Tree, stage: str, body: RequestBody | None) -> None:
         omit = self._outcome.omit_managed_fields
         if self.level >= AuditLevel.REQUEST and body is not None:
-            sent = body.json()
-            if sent is not None:
-                tree["requestObject"] = without_managed_fields(sent) if omit and not body.is_patch else sent
+            request_object = body.json()
+            if request_object is not None:
+                tree["requestObject"] = (
+                    without_managed_fields(request_object) if omit and not body.is_patch else request_object
+                )
         if self.level >= AuditLevel.REQUEST_RESPONSE and self.response_body is not None and stage != PANIC:
-            got = self.response_body.json()
-            if got is not None:
-                tree["responseObject"] = without_managed_fields(got) if omit else got
+            response_object = self.response_body.json()
+            if response_object is not None:
+                tree["responseObject"] = without_managed_fields(response_object) if omit else response_object
 
 
 def _put(tree: Tree, name: str, value: object) -> None:

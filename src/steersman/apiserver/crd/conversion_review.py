@@ -73,8 +73,8 @@ def read_response(body: bytes, *, version: str, uid: str) -> list[Any]:
     if response is not None and not isinstance(response, dict):
         raise ReviewDecodeError(type_error(response, f"{_WHERE} of type {version}.ConversionResponse"))
     if version == "v1" and (api_version, kind) != (f"{_GROUP}/v1", _KIND):
-        got = f"{api_version or '/'}, Kind={kind}"
-        raise MalformedResponseError(f"expected webhook response of {_GROUP}/v1, Kind={_KIND}, got {got}")
+        actual_type = f"{api_version or '/'}, Kind={kind}"
+        raise MalformedResponseError(f"expected webhook response of {_GROUP}/v1, Kind={_KIND}, got {actual_type}")
     if response is None:
         raise MalformedResponseError("no response provided")
     response_uid = text_field(response, "uid", f"{_KIND}.response")

@@ -132,16 +132,16 @@ class CallServer:
             data = await reader.readexactly(data_length)
             task = asyncio.create_task(self._answer(request, data), name=f"call of {request.method}")
             self._tasks.add(task)
-            gone = asyncio.create_task(reader.read(1), name="end of a caller")
+            disconnect = asyncio.create_task(reader.read(1), name="end of a caller")
             try:
-                await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait([task, disconnect], return_when=asyncio.FIRST_COMPLETED)
                 if not task.done():
                     return
                 writer.write(task.result())
                 await writer.drain()
             finally:
                 self._tasks.discard(task)
-                for pending in (task, gone):
+                for pending in (task, disconnect):
                     pending.cancel()
                     with suppress(asyncio.CancelledError, ConnectionError):
                         await pending

@@ -97,8 +97,8 @@ DUPLICATES = {
 
 @pytest.mark.parametrize(("old", "new", "changed", "removed"), DUPLICATES.values(), ids=DUPLICATES)
 def test_compare_objects_treats_duplicate_items_as_one_leaf(widget, old, new, changed, removed):
-    got = compare(widget, {"parts": old}, {"parts": new})
-    assert got == (changed and {"f:parts": changed}, removed and {"f:parts": removed})
+    result = compare(widget, {"parts": old}, {"parts": new})
+    assert result == (changed and {"f:parts": changed}, removed and {"f:parts": removed})
 
 
 def test_compare_objects_ignores_identity_fields(widget):

@@ -65,8 +65,8 @@ def test_difference_removes_members_but_not_their_children(left, right):
 
 @given(SETS, SETS)
 def test_recursive_difference_removes_children_too(left, right):
-    gone = members(right)
-    retained = {path for path in members(left) if not any(path[: len(prefix)] == prefix for prefix in gone)}
+    removed = members(right)
+    retained = {path for path in members(left) if not any(path[: len(prefix)] == prefix for prefix in removed)}
     assert members(recursive_difference(left, right)) == retained
 
 

@@ -64,8 +64,8 @@ async def test_recreated_namespace_accepts_creates_immediately():
     async with Server() as server:
         await _terminating(server)
         await server.call("DELETE", f"{N}/configmaps/a")
-        gone = await server.call("PUT", f"{N}/finalize", {"metadata": {"name": "n"}, "spec": {"finalizers": []}})
-        assert gone.code == 200
+        finalized = await server.call("PUT", f"{N}/finalize", {"metadata": {"name": "n"}, "spec": {"finalizers": []}})
+        assert finalized.code == 200
         assert (await server.call("POST", f"{N}/configmaps", {"metadata": {"name": "a"}})).code == 404
         await server.make("/api/v1/namespaces", metadata={"name": "n"})
         await server.make(f"{N}/configmaps")

@@ -137,7 +137,7 @@ INVALIDATED = "service account token has been invalidated"
 
 
 @pytest.mark.parametrize(
-    ("bound", "key", "gone", "recreated"),
+    ("bound", "key", "deleted", "recreated"),
     [
         (
             ROBOT,
@@ -166,11 +166,11 @@ INVALIDATED = "service account token has been invalidated"
     ],
     ids=["account", "pod", "secret", "node"],
 )
-async def test_token_raises_once_account_or_bound_object_is_deleted(world, bound, key, gone, recreated):
+async def test_token_raises_once_account_or_bound_object_is_deleted(world, bound, key, deleted, recreated):
     world.objects.stored.setdefault(key, BoundObject("u2"))
     token = await world.issue(bound)
     assert await world.tokens.authenticate_token(token) is not None
-    for now, text in ((None, gone), (BoundObject("u9"), recreated)):
+    for now, text in ((None, deleted), (BoundObject("u9"), recreated)):
         world.objects.stored[key] = now
         assert await world.refusal(token) == text
 

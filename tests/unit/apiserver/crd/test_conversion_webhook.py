@@ -153,8 +153,8 @@ async def test_delete_with_a_finalizer_answers_in_the_version_of_the_request(ser
 
 async def test_deletecollection_answers_in_the_version_of_the_request(server):
     await request(server, "POST", V1, screen("a", SMALL))
-    gone = await request(server, "DELETE", V2)
-    assert [item["spec"] for item in gone["items"]] == [SMALL_V2]
+    deleted = await request(server, "DELETE", V2)
+    assert [item["spec"] for item in deleted["items"]] == [SMALL_V2]
     assert not (await request(server, "GET", V1))["items"]
 
 

@@ -159,8 +159,8 @@ async def test_grace_period_can_be_shortened_and_zero_removes_the_object():
         assert longer == first
         shorter = (await server.call("DELETE", A, query="gracePeriodSeconds=-5")).body["metadata"]
         assert (shorter["deletionGracePeriodSeconds"], shorter["deletionTimestamp"]) == (1, "2026-01-01T00:00:01Z")
-        gone = await server.call("DELETE", A, query="gracePeriodSeconds=0")
-        assert gone.body["metadata"]["deletionGracePeriodSeconds"] == 0
+        removed = await server.call("DELETE", A, query="gracePeriodSeconds=0")
+        assert removed.body["metadata"]["deletionGracePeriodSeconds"] == 0
         key = "/registry/configmaps/default/a"
         assert [change for change, _ in seen] == [key, key, key, f"-{key}"]
 

@@ -34,8 +34,8 @@ def test_levels_without_shares_have_no_seats():
     ],
 )
 def test_levels_get_the_same_proportion_of_their_targets(claims, seats, proportion):
-    got, fair = allocate(claims, total=100)
-    assert got == pytest.approx(seats)
+    allocated, fair = allocate(claims, total=100)
+    assert allocated == pytest.approx(seats)
     assert fair == pytest.approx(proportion)
 
 
@@ -45,10 +45,10 @@ CLAIMS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.integers(
 @given(CLAIMS, st.integers(0, 400))
 def test_allocation_respects_bounds_and_sum(parts, total):
     claims = [SeatClaim(low, low + more, max(low, want)) for low, more, want in parts]
-    got, _ = allocate(claims, total=total)
-    assert all(claim.lower <= seats <= claim.upper for claim, seats in zip(claims, got, strict=True))
+    allocated, _ = allocate(claims, total=total)
+    assert all(claim.lower <= seats <= claim.upper for claim, seats in zip(claims, allocated, strict=True))
     reachable = min(max(total, sum(claim.lower for claim in claims)), sum(claim.upper for claim in claims))
-    assert sum(got) == pytest.approx(reachable, abs=1e-3)
+    assert sum(allocated) == pytest.approx(reachable, abs=1e-3)
 
 
 def test_demand_is_weighted_by_time():

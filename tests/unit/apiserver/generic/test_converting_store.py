@@ -41,6 +41,6 @@ async def test_update_that_loses_a_race_is_repeated_on_the_converted_winner(serv
 async def test_last_finalizer_removes_the_object(server):
     await request(server, "POST", V2, screen("a", SMALL, version="v2", finalizers=["example.com/hold"]))
     await request(server, "DELETE", f"{V1}/a")
-    gone = await request(server, "PATCH", f"{V2}/a", {"metadata": {"finalizers": None}}, **MERGE)
-    assert gone["spec"] == SMALL
+    removed = await request(server, "PATCH", f"{V2}/a", {"metadata": {"finalizers": None}}, **MERGE)
+    assert removed["spec"] == SMALL
     assert (await request(server, "GET", f"{V2}/a"))["code"] == 404

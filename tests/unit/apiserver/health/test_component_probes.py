@@ -128,8 +128,8 @@ def test_probe_socket_reads_healthz_of_component(tmp_path, loop_factory, is_abst
     components.use_socket(path)
 
     async def probe() -> None:
-        gone = "connection refused" if is_abstract else "no such file or directory"
-        message = f'Get "http://localhost/healthz": dial unix {path}: connect: {gone}'
+        error = "connection refused" if is_abstract else "no such file or directory"
+        message = f'Get "http://localhost/healthz": dial unix {path}: connect: {error}'
         assert await components.probe("scheduler") == unhealthy(message)
         server = HttpServer(socket_path=path, clock=RealClock())
         server.add("/healthz", page.page)

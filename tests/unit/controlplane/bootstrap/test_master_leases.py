@@ -99,12 +99,12 @@ async def test_address_of_a_dead_server_expires_after_the_next_start(tmp_path, c
     leases = MasterLeases(store)
     await leases.hold("192.0.2.2")
     assert await leases.addresses() == ["192.0.2.1", "192.0.2.2"]
-    gone = asyncio.Event()
-    watch = await leases.watch(gone.set, lost=lambda error: None)
+    expired = asyncio.Event()
+    watch = await leases.watch(expired.set, lost=lambda error: None)
     await clock.advance(10)
     await leases.hold("192.0.2.2")
     await clock.advance(6)
-    await gone.wait()
+    await expired.wait()
     assert await leases.addresses() == ["192.0.2.2"]
     watch.close()
     await store.close()

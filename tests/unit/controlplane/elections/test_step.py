@@ -135,8 +135,8 @@ def test_decide_reassigns_the_holder_when_the_preferred_holder_is_gone():
 
     Without a new assignment the Lease would stay without a leader.
     """
-    gone = candidate("older", "1.35.0", renewed=-60, pinged=-5)
-    decision = decide(lease(renewed=-15, preferred="older"), [SAME, gone], now=NOW)
+    silent = candidate("older", "1.35.0", renewed=-60, pinged=-5)
+    decision = decide(lease(renewed=-15, preferred="older"), [SAME, silent], now=NOW)
     assert decision.write == Assign("a", OURS)
 
 
@@ -209,17 +209,17 @@ def test_decide_pings_the_preferred_holder_periodically():
     assert decide(lease(preferred="older"), [SAME, late], now=NOW).ask == ("older",)
 
 
-@pytest.mark.parametrize("gone", [[], [candidate("older", "1.35.0", renewed=-60, pinged=-5)]])
-def test_decide_clears_a_preferred_holder_that_is_gone(gone):
+@pytest.mark.parametrize("silent", [[], [candidate("older", "1.35.0", renewed=-60, pinged=-5)]])
+def test_decide_clears_a_preferred_holder_that_is_gone(silent):
     """Upstream keeps it: the holder yields to a missing candidate, and the Lease stays without a holder."""
-    decision = decide(lease(preferred="older"), [SAME, *gone], now=NOW)
+    decision = decide(lease(preferred="older"), [SAME, *silent], now=NOW)
     assert (decision.reason, decision.write) == (Reason.NOT_PREFERRED, Prefer("", OURS))
 
 
 def test_decide_clears_the_preferred_holder_when_no_candidate_responds():
-    gone = candidate("older", "1.35.0", renewed=-60, pinged=-5)
-    assert decide(lease("x", preferred="older"), [gone], now=NOW).write == Prefer("", OURS)
-    assert decide(lease("x"), [gone], now=NOW).write is None
+    silent = candidate("older", "1.35.0", renewed=-60, pinged=-5)
+    assert decide(lease("x", preferred="older"), [silent], now=NOW).write == Prefer("", OURS)
+    assert decide(lease("x"), [silent], now=NOW).write is None
 
 
 def test_decide_pings_candidates_before_they_become_invalid():

@@ -21,10 +21,10 @@ async def test_restart_restores_the_remaining_time_of_a_lease(open_store, clock)
     await clock.advance(29)
     await store.txn([Put("/b", b"")])
     assert await store.get("/a/x") is not None
-    got = asyncio.Queue()
-    await store.watch("/a/", got.put_nowait, after_revision=store.revision, on_lost=got.put_nowait)
+    batches = asyncio.Queue()
+    await store.watch("/a/", batches.put_nowait, after_revision=store.revision, on_lost=batches.put_nowait)
     await clock.advance(2)
-    assert (await asyncio.wait_for(got.get(), HANG_SECONDS)).events[0].value is None
+    assert (await asyncio.wait_for(batches.get(), HANG_SECONDS)).events[0].value is None
 
 
 async def test_restart_restores_the_full_ttl_of_a_renewed_lease(open_store, clock):
@@ -71,11 +71,11 @@ async def test_end_of_a_lease_with_many_keys_takes_several_transactions(open_sto
     store = await open_store()
     lease = await store.grant_lease(100)
     await store.txn([Put(f"/a/{n}", b"1", lease_id=lease) for n in range(25)])
-    got = []
-    await store.watch("/a/", got.append, after_revision=25, on_lost=got.append)
+    batches = []
+    await store.watch("/a/", batches.append, after_revision=25, on_lost=batches.append)
     await store.revoke_lease(lease)
     assert (await store.range("/a/")).kvs == []
-    assert [event.mod_revision for batch in got for event in batch.events] == list(range(26, 51))
+    assert [event.mod_revision for batch in batches for event in batch.events] == list(range(26, 51))
 
 
 async def test_cancelled_revocation_completes(open_store):

@@ -135,14 +135,14 @@ async def test_write_that_cannot_be_encoded_is_refused_alone(open_store, batches
 async def test_write_on_a_full_disk_is_unavailable_without_effect(open_store, path):
     store = await open_store()
     revision = await store.txn([Put("/a/x", b"old")])
-    got = []
-    await store.watch("/a/", got.append, after_revision=revision, on_lost=got.append)
+    batches = []
+    await store.watch("/a/", batches.append, after_revision=revision, on_lost=batches.append)
     with full_disk(store, path):
         with pytest.raises(Unavailable, match="not persisted"):
             await store.txn([Put("/a/x", b"new"), Put("/a/y", BIG)])
         assert (await store.get("/a/x")).value == b"old"
         assert store.revision == revision
-        assert got == []
+        assert batches == []
 
 
 async def test_writes_after_a_failed_one_fail_too(open_store, path):
@@ -161,13 +161,13 @@ async def test_writes_after_a_failed_one_fail_too(open_store, path):
 async def test_writes_succeed_after_space_is_freed(open_store, path):
     store = await open_store()
     first = await store.txn([Put("/a/x", b"old")])
-    got = []
-    await store.watch("/a/", got.append, after_revision=first, on_lost=got.append)
+    batches = []
+    await store.watch("/a/", batches.append, after_revision=first, on_lost=batches.append)
     with full_disk(store, path), pytest.raises(Unavailable):
         await store.txn([Put("/a/x", BIG, expected=first), Delete("/none")])
     second = await store.txn([Put("/a/x", BIG, expected=first)])
     assert second > first
-    assert [batch.events for batch in got] == [(Event("/a/x", BIG, first, second),)]
+    assert [batch.events for batch in batches] == [(Event("/a/x", BIG, first, second),)]
     await store.close()
     assert (await (await open_store()).get("/a/x")).mod_revision == second
 
@@ -198,15 +198,15 @@ async def test_failed_end_of_a_lease_is_retried(open_store, path, clock):
     store = await open_store()
     lease = await store.grant_lease(10)
     await store.txn([Put(f"/a/{n}", b"x" * 2000, lease_id=lease) for n in range(100)])
-    got = asyncio.Queue()
-    await store.watch("/a/", got.put_nowait, after_revision=store.revision, on_lost=got.put_nowait)
+    batches = asyncio.Queue()
+    await store.watch("/a/", batches.put_nowait, after_revision=store.revision, on_lost=batches.put_nowait)
     with full_disk(store, path):
         with pytest.raises(Unavailable):
             await store.revoke_lease(lease)
         assert len((await store.range("/a/")).kvs) == 100
         await store.keep_alive(lease)
     await clock.advance(11)
-    assert len((await asyncio.wait_for(got.get(), HANG_SECONDS)).events) == 100
+    assert len((await asyncio.wait_for(batches.get(), HANG_SECONDS)).events) == 100
 
 
 async def test_failed_grant_leaves_no_lease(open_store, path):

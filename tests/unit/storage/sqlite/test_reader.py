@@ -68,16 +68,16 @@ async def test_catch_up_reads_steps_of_whole_revisions(open_store, monkeypatch, 
     for n in range(20):
         await store.txn([Put("/a/x", b"%d" % n), Put(f"/b/{n}", b""), Put("/beat/x", b"%d" % n)])
         await store.txn([Delete(f"/b/{n}")])
-    got = []
-    await store.watch("/", got.append, after_revision=8, on_lost=got.append)
-    events = [event for batch in got for event in batch.events]
+    batches = []
+    await store.watch("/", batches.append, after_revision=8, on_lost=batches.append)
+    events = [event for batch in batches for event in batch.events]
     revisions = [event.mod_revision for event in events]
     assert revisions == sorted(revisions)
     assert [event.value for event in events if event.key == "/a/x"] == [b"%d" % n for n in range(2, 20)]
     assert len([event for event in events if event.key.startswith("/b/")]) == 36
     assert [event.value for event in events if event.key == "/beat/x"] == [b"19"]
     assert all(
-        {e.mod_revision for e in a.events}.isdisjoint(e.mod_revision for e in b.events) for a, b in pairwise(got)
+        {e.mod_revision for e in a.events}.isdisjoint(e.mod_revision for e in b.events) for a, b in pairwise(batches)
     )
 
 
@@ -87,10 +87,10 @@ async def test_catch_up_reads_created_keys_in_steps(open_store, monkeypatch, bou
     store = await open_store()
     for n in range(20):
         await store.txn([Put(f"/a/{n}", b"x" * 10)])
-    got = []
-    await store.watch("/a/", got.append, after_revision=0, on_lost=got.append)
-    assert len(got) == pieces
-    assert [event.key for batch in got for event in batch.events] == [f"/a/{n}" for n in range(20)]
+    batches = []
+    await store.watch("/a/", batches.append, after_revision=0, on_lost=batches.append)
+    assert len(batches) == pieces
+    assert [event.key for batch in batches for event in batch.events] == [f"/a/{n}" for n in range(20)]
 
 
 async def test_catch_up_yields_to_the_event_loop(open_store, monkeypatch):
@@ -98,12 +98,12 @@ async def test_catch_up_yields_to_the_event_loop(open_store, monkeypatch):
     store = await open_store()
     for n in range(100):
         await store.txn([Put("/a/x", b"%d" % n)])
-    got = []
-    watching = asyncio.ensure_future(store.watch("/a/", got.append, after_revision=0, on_lost=got.append))
+    batches = []
+    watching = asyncio.ensure_future(store.watch("/a/", batches.append, after_revision=0, on_lost=batches.append))
     await asyncio.wait([watching], timeout=0)
     assert not watching.done()
     await watching
-    assert len([event for batch in got for event in batch.events]) == 100
+    assert len([event for batch in batches for event in batch.events]) == 100
 
 
 async def test_watch_raises_compacted_when_compacted_during_catch_up(open_store, monkeypatch):

@@ -64,9 +64,9 @@ async def history_of(store):
         response = await store.range("/a/", revision=revision)
         pages = await store.range("/a/", revision=revision, limit=2)
         pasts.append((response.kvs, response.count, pages.kvs, pages.count))
-        got = []
-        (await store.watch("/a/", got.append, after_revision=revision, on_lost=got.append)).close()
-        watches.append([event for batch in got for event in batch.events])
+        batches = []
+        (await store.watch("/a/", batches.append, after_revision=revision, on_lost=batches.append)).close()
+        watches.append([event for batch in batches for event in batch.events])
     return pasts, watches
 
 

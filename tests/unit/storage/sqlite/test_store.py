@@ -44,9 +44,9 @@ async def test_history_is_readable_after_reopening(open_store):
     await store.close()
     store = await open_store()
     assert (await store.get("/a/x", revision=2)).value == b"1"
-    got = []
-    await store.watch("/a/", got.append, after_revision=0, on_lost=got.append)
-    assert [event.value for batch in got for event in batch.events] == [b"0", b"1", b"2"]
+    batches = []
+    await store.watch("/a/", batches.append, after_revision=0, on_lost=batches.append)
+    assert [event.value for batch in batches for event in batch.events] == [b"0", b"1", b"2"]
 
 
 async def test_history_of_squashed_prefixes_ends_with_a_restart(open_store):
