@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.selectors.labels import from_label_selector
+from steersman.apiserver.kinds.shared.webhook_clients import REVIEW_VERSIONS
 from steersman.apiserver.webhooks.client import WebhookConfigError, target_of
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from steersman.apiserver.webhooks.client import Target
     from steersman.cel.evaluator import Evaluated
 
-#: Versions of AdmissionReview that this server sends.
-REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _DEFAULT_TIMEOUT_SECONDS: Final = 10
 
 

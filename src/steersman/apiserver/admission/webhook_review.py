@@ -13,7 +13,7 @@ from steersman.apimachinery.codec import DecodeError, encode
 from steersman.apimachinery.errors import StatusError, bad_request
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.admission.admission_request import fields_of_write
-from steersman.apiserver.admission.webhook_configuration import REVIEW_VERSIONS
+from steersman.apiserver.kinds.shared.webhook_clients import REVIEW_VERSIONS
 from steersman.apiserver.webhooks.review import (
     AdmissionResponse,
     AdmissionReview,

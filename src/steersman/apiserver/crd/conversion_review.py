@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
 
-#: Versions of ConversionReview that this server sends.
-REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _GROUP: Final = "apiextensions.k8s.io"
 _KIND: Final = "ConversionReview"
 _WHERE: Final = f"Go struct field {_KIND}.response"

@@ -11,7 +11,6 @@ from uuid import UUID
 from steersman.apimachinery.errors import plain_error
 from steersman.apiserver.crd.conversion_metrics import ConversionMetrics, FailureType
 from steersman.apiserver.crd.conversion_review import (
-    REVIEW_VERSIONS,
     InvalidObjectError,
     InvalidPart,
     MalformedResponseError,
@@ -19,6 +18,7 @@ from steersman.apiserver.crd.conversion_review import (
     review_request,
     verified,
 )
+from steersman.apiserver.kinds.shared.webhook_clients import REVIEW_VERSIONS
 from steersman.apiserver.webhooks.client import RESPONSE_BYTES_MAX, WebhookCallError, WebhookConfigError, target_of
 from steersman.apiserver.webhooks.review import ReviewDecodeError
 from steersman.apiserver.workers import in_worker, is_large
