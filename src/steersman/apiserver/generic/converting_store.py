@@ -9,13 +9,14 @@ from steersman.apiserver.generic.store import ObjectStore
 from steersman.apiserver.workers import in_worker
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.conversion import Converter
     from steersman.apiserver.generic.entry import Entry, Layout
     from steersman.apiserver.generic.strategy import Strategy
-    from steersman.apiserver.generic.write_pipeline import Allocations
     from steersman.apiserver.request import RequestContext
-    from steersman.storage.store import KeyValue
+    from steersman.storage.store import KeyValue, Op
 
 
 class ConvertingStore(ObjectStore):
@@ -51,13 +52,13 @@ class ConvertingStore(ObjectStore):
         """Return the object of a transaction's conflict in the version served. Raises 500."""
         return await self._converted(self.entry_of(kv))
 
-    async def insert(self, ctx: RequestContext, new: Tree, allocations: Allocations | None = None) -> Entry:
+    async def insert(self, ctx: RequestContext, new: Tree, extra_ops: Sequence[Op] = ()) -> Entry:
         """Store a new object. Raises ``Conflict``, 500."""
         stored = await self._converter.to_storage(new)
         return await self._read_back(await self._storage.insert(ctx, stored))
 
     async def replace(
-        self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry, allocations: Allocations | None = None
+        self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry, extra_ops: Sequence[Op] = ()
     ) -> Entry:
         """Store a changed object; remove it when it was released. Raises ``Conflict``, 500.
 

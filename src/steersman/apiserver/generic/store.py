@@ -22,7 +22,7 @@ from steersman.apimachinery.errors import (
     service_unavailable,
 )
 from steersman.apimachinery.field import ErrorType, FieldError
-from steersman.apimachinery.trees import copy_tree, same_tree
+from steersman.apimachinery.trees import same_tree
 from steersman.apiserver.generic.corrupt import corrupt_object
 from steersman.apiserver.generic.entry import StaleEntry
 from steersman.apiserver.generic.entry_parts import is_terminating
@@ -30,7 +30,7 @@ from steersman.apiserver.generic.key_locks import KeyLocks
 from steersman.apiserver.generic.server_writes import ServerCreate, ServerUpdate
 from steersman.apiserver.generic.storage_codec import UnreadableValueError
 from steersman.apiserver.generic.strategy import Strategy
-from steersman.apiserver.generic.write_pipeline import ATTEMPTS_MAX, Allocations, run_create, run_update
+from steersman.apiserver.generic.write_pipeline import ATTEMPTS_MAX, run_create, run_update
 from steersman.apiserver.generic.writing import (
     prepare_create,
     prepare_update,
@@ -222,24 +222,18 @@ class ObjectStore:
             return in_worker
         return with_allowance if self._is_metered else None
 
-    async def allocate(self, ctx: RequestContext, new: Tree, old: Tree | None) -> Allocations:
-        """Allocate what a prepared object takes from other keys, in ``new``. Raises the strategy's errors."""
-        pristine = await in_worker(copy_tree, new) if ctx.is_large else copy_tree(new)
-        return Allocations(await self._extra_ops(ctx, new, old), pristine)
-
-    async def _extra_ops(self, ctx: RequestContext, new: Tree, old: Tree | None) -> Sequence[Op]:
+    async def allocate(self, ctx: RequestContext, new: Tree, old: Tree | None) -> Sequence[Op]:
+        """Set values from other keys in ``new``, and return their operations. Raises the strategy's errors."""
         if old is None:
             return await self.strategy.extra_ops_on_create(ctx, new)
         return await self.strategy.extra_ops_on_update(ctx, new, old)
 
-    def insert(self, ctx: RequestContext, new: Tree, allocations: Allocations | None = None) -> Awaitable[Entry]:
-        """Store a new object. Raises ``Conflict`` when the key is taken."""
+    def insert(self, ctx: RequestContext, new: Tree, extra_ops: Sequence[Op] = ()) -> Awaitable[Entry]:
+        """Store a new object. Raises ``Conflict`` when the key is taken, or one of ``extra_ops`` fails."""
         key = self.cache.key(ctx.namespace, new["metadata"]["name"])
         if ctx.dry_run:
             return self._try_insert(ctx, key, new)
-        if allocations is not None:
-            return self._put_with(ctx, key, new, None, 0, allocations)
-        return self._put(ctx, key, new, expected=0)
+        return self._put(ctx, key, new, expected=0, extra_ops=extra_ops)
 
     async def _try_insert(self, ctx: RequestContext, key: str, tree: Tree) -> Entry:
         """Insert in a dry run: the object keeps the resourceVersion of the request. Upstream: ``DryRunnableStorage``."""
@@ -249,7 +243,7 @@ class ObjectStore:
         return await in_worker(self.layout.unstored, key, tree) if ctx.is_large else self.layout.unstored(key, tree)
 
     async def replace(
-        self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry, allocations: Allocations | None = None
+        self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry, extra_ops: Sequence[Op] = ()
     ) -> Entry:
         """Store a changed object; remove it if its last finalizer is gone. Raises ``Conflict``.
 
@@ -265,9 +259,7 @@ class ObjectStore:
             return entry
         if ctx.dry_run:
             return await self._unstored(ctx, key, new, entry.revision)
-        if allocations is None:
-            return await self._put(ctx, key, new, expected=entry.revision)
-        return await self._put_with(ctx, key, new, old, entry.revision, allocations)
+        return await self._put(ctx, key, new, expected=entry.revision, extra_ops=extra_ops)
 
     def _is_released(self, new: Tree, old: Tree) -> bool:
         """True if the update removed the last finalizer of a terminating object without a grace period."""
@@ -369,21 +361,6 @@ class ObjectStore:
         if entry is None or entry.revision != revision:
             return self.layout.entry(key, value, revision)
         return entry
-
-    async def _put_with(  # noqa: PLR0917 — in the order of the write's parts
-        self, ctx: RequestContext, key: str, tree: Tree, old: Tree | None, expected: int, allocations: Allocations
-    ) -> Entry:
-        """Store an object with its allocations, which are made again when another writer has taken one of them."""
-        ops, pristine = allocations
-        for _ in range(ATTEMPTS_MAX):
-            try:
-                return await self._put(ctx, key, tree, expected=expected, extra_ops=ops)
-            except Conflict as lost:
-                if lost.key == key:
-                    raise
-            tree = await in_worker(copy_tree, pristine) if ctx.is_large else copy_tree(pristine)
-            ops = await self._extra_ops(ctx, tree, old)
-        raise plain_error(f"the allocations of {key} were taken by others again and again")
 
     async def _commit(self, ops: Sequence[Op]) -> int:
         try:

@@ -30,23 +30,24 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,pat
 
 from __future__ import annotations
 
-from collections.abc import Sequence  # noqa: TC003 — compiled code looks at a tuple's types
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import StatusError, conflict, generate_name_conflict, not_found, plain_error
+from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.generic.conversion import PendingConversionError
 from steersman.apiserver.generic.writing import resource_version_of, sent_version, uid_mismatch
 from steersman.apiserver.workers import LARGE_BYTES, in_worker
-from steersman.storage.store import Conflict, Op
+from steersman.storage.store import Conflict
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Sequence
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.request import RequestContext
+    from steersman.storage.store import Op
 
 
 #: Attempts of one update before it fails with a conflict. Contending writers take turns, so few need more than two.
@@ -55,23 +56,14 @@ ATTEMPTS_MAX: Final = 100
 _CONVERSIONS_MAX: Final = 100
 
 
-class Allocations(NamedTuple):
-    """Values that an object takes from other keys, such as cluster IPs."""
-
-    #: Operations that join the object's transaction.
-    ops: Sequence[Op]
-    #: The object before it got the values.
-    pristine: Tree
-
-
 class Write:
     """One request that stores an object. Subclasses override the steps that differ."""
 
     __slots__ = (
-        "allocations",
         "created",
         "ctx",
         "entry",
+        "extra_ops",
         "is_decoded",
         "is_name_generated",
         "is_prepared",
@@ -109,8 +101,8 @@ class Write:
         self.old: Tree | None = None
         #: The entry of ``old``.
         self.entry: Entry | None = None
-        #: Allocations of ``new``; None for kinds without.
-        self.allocations: Allocations | None = None
+        #: Operations on other keys that join the transaction: the allocations of ``new``.
+        self.extra_ops: Sequence[Op] = ()
         #: ``decode`` to ``default`` have run already.
         self.is_decoded = False
         #: ``prepare`` has succeeded.
@@ -184,7 +176,11 @@ class Write:
                 if refusal.code < 500:
                     raise
 
-    # -- validating admission and the transaction ----------------------------------------------------------------------
+    # -- allocation, validating admission and the transaction ----------------------------------------------------------
+
+    async def allocate(self) -> None:
+        """Allocate the values that ``new`` takes from other keys. Raises the strategy's errors."""
+        self.extra_ops = await self.objects.allocate(self.ctx, self.new, self.old)
 
     def admit(self) -> Awaitable[None] | None:
         """Run validating admission; return an awaitable if a plugin waits. Raises the error of a plugin that rejects."""
@@ -196,8 +192,8 @@ class Write:
             if not self.name and not self.ctx.dry_run:
                 _refuse_version(self.new["metadata"])
             self.created = True
-            return self.objects.insert(self.ctx, self.new, self.allocations)
-        return self.objects.replace(self.ctx, self.new, self.old, self.entry, self.allocations)
+            return self.objects.insert(self.ctx, self.new, self.extra_ops)
+        return self.objects.replace(self.ctx, self.new, self.old, self.entry, self.extra_ops)
 
 
 # -- groups of synchronous steps -----------------------------------------------------------------------------------------
@@ -295,11 +291,27 @@ async def attempt(write: Write) -> Entry:
         await write.check_allocations()
         raise
     if write.objects.has_extra_ops:
-        write.allocations = await write.objects.allocate(write.ctx, write.new, write.old)
+        return await _allocate_and_commit(write)
     waiting = write.admit()
     if waiting is not None:
         await waiting
     return await write.commit()
+
+
+async def _allocate_and_commit(write: Write) -> Entry:
+    """Run the steps from ``allocate`` on; all of them again when another writer has taken one of the allocations."""
+    objects, prepared = write.objects, write.new
+    key = objects.cache.key(write.ctx.namespace, prepared["metadata"]["name"])
+    for _ in range(ATTEMPTS_MAX):
+        write.new = await in_worker(copy_tree, prepared) if write.ctx.is_large else copy_tree(prepared)
+        await write.allocate()
+        await admit(write)
+        try:
+            return await write.commit()
+        except Conflict as lost:
+            if lost.key == key:
+                raise
+    raise plain_error(f"the allocations of {key} were taken by others again and again")
 
 
 async def run_create(write: Write) -> Entry:

@@ -152,9 +152,11 @@ async def test_extra_ops_are_written_with_the_object_and_rebuilt_on_conflict():
         assert (kv.value, kv.mod_revision) == (b"3", entry.revision - 1)
 
 
-async def test_validating_admission_sees_allocations():
+async def test_validating_admission_sees_allocations_of_each_attempt():
     async with Server() as server:
-        server.registry._kinds._strategies["configmaps"] = lambda: _Numbered(server.store)
+        strategy = _Numbered(server.store)
+        server.registry._kinds._strategies["configmaps"] = lambda: strategy
+        strategy.meet = 1
         objects = server.registry.stored("configmaps").objects
         admitted: list[Any] = []
 
@@ -162,8 +164,8 @@ async def test_validating_admission_sees_allocations():
             admitted.append(tree["data"])
 
         entry = await objects.create(server.context(), _tree(), validate)
-        assert admitted == [{"number": "0"}]
-        assert entry.tree()["data"] == {"number": "0"}
+        assert admitted == [{"number": "0"}, {"number": "1"}]
+        assert entry.tree()["data"] == {"number": "1"}
 
 
 async def test_dry_run_returns_allocations_and_stores_nothing():
