@@ -207,6 +207,23 @@ async def test_uncountable_budget_has_the_reason_in_its_condition(cluster, pod_s
     await cluster.until(lambda: cluster.events("CalculateExpectedPodCountFailed"))
 
 
+async def test_replica_set_counts_its_own_replicas_without_its_deployment(cluster, pod_spec):
+    await cluster.start(build)
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "d", "controller": True}
+    labels = {"matchLabels": {"app": "a"}}
+    template = {"metadata": {"labels": {"app": "a"}}, "spec": pod_spec}
+    replica_set = await cluster.make(
+        "apps/v1", "ReplicaSet", "o", namespace="default",
+        spec={"replicas": 3, "selector": labels, "template": template}, metadata={"ownerReferences": [deployment]},
+    )  # fmt: skip
+    uid = replica_set["metadata"]["uid"]
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "o", "uid": uid, "controller": True}
+    metadata = {"labels": {"app": "a"}, "ownerReferences": [owner]}
+    await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "nodeName": "x"}, metadata=metadata)
+    await cluster.make(*KIND, "b", namespace="default", spec={"maxUnavailable": 1, "selector": labels})
+    await cluster.eventually(*KIND, "b", lambda obj: obj["status"].get("expectedPods") == 3, namespace="default")
+
+
 @pytest.mark.parametrize("meets_a_conflict", [False, True])
 async def test_stale_condition_becomes_false(cluster, pod_spec, clock, conflicts, meets_a_conflict):
     await cluster.start(build)

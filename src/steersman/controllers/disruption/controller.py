@@ -158,11 +158,17 @@ class DisruptionController(ManagedController):
         return scales
 
     async def _scale(self, owner: Owner, namespace: str) -> Scale | None:
-        """Return the scale of a controller; None if it does not exist or has no scale."""
+        """Return the scale of a controller; None if it does not exist. Raises NoController.
+
+        A ReplicaSet whose Deployment does not exist has its own. Upstream: ``finders`` of ``pkg/controller/disruption``.
+        """
+        scale = self._cached_scale(owner, namespace)
+        return await self._scale_from_subresource(owner, namespace) if scale is None else scale
+
+    def _cached_scale(self, owner: Owner, namespace: str) -> Scale | None:
+        """Return the scale of a controller of a built-in kind, of a ReplicaSet that of its Deployment."""
         informer = self._scaled.get((owner.group, owner.kind))
-        if informer is None:
-            return await self._scale_from_subresource(owner, namespace)
-        controller: Any = informer.lister.get(owner.name, namespace=namespace)
+        controller: Any = None if informer is None else informer.lister.get(owner.name, namespace=namespace)
         if controller is None or uid_of(controller) != owner.uid:
             return None
         above = controller_of(controller)
