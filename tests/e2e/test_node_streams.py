@@ -405,7 +405,10 @@ def test_killed_nodes_leave_no_processes(isolation, tmp_path):
     """Neither a container nor what it has started outlives the process that it belongs to."""
     fifo, token = tmp_path / "started", f"1000.{secrets.randbelow(10**9)}"
     os.mkfifo(fifo)
-    script = f"sleep {token} & echo started > $(STEERSMAN_ROOT)/report/started; wait"
+    os.mkfifo(tmp_path / "never")
+    # No exec, during which a process has no command line.
+    subshell = "echo started > $(STEERSMAN_ROOT)/report/started; read line < $(STEERSMAN_ROOT)/report/never"
+    script = f": {token}; ({subshell}) & wait"
     new_pod = pod(
         command=["sh", "-c", script],
         container={"volumeMounts": [{"name": "report", "mountPath": "/report"}]},
