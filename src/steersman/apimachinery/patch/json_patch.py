@@ -129,9 +129,7 @@ class _Document:
         path = operation.get("path")
         if path is None:
             raise _missing("add operation failed to decode path")
-        container, key = self._find(path)
-        if container is None:
-            raise _missing(f"add operation does not apply: doc is missing path: {_quoted(path)}")
+        container, key = self._find(path, f"add operation does not apply: doc is missing path: {_quoted(path)}")
         with _within(f"error in add for path: '{path}'"):
             _insert(container, key, copy_tree(operation.get("value")))
 
@@ -139,9 +137,7 @@ class _Document:
         path = operation.get("path")
         if path is None:
             raise _missing("remove operation failed to decode path")
-        container, key = self._find(path)
-        if container is None:
-            raise _missing(f"remove operation does not apply: doc is missing path: {_quoted(path)}")
+        container, key = self._find(path, f"remove operation does not apply: doc is missing path: {_quoted(path)}")
         with _within(f"error in remove for path: '{path}'"):
             _take_out(container, key)
 
@@ -152,9 +148,7 @@ class _Document:
                 raise NotApplicableError("replace operation value must be object or array")
             self.root = value
             return
-        container, key = self._find(path)
-        if container is None:
-            raise _missing(f"replace operation does not apply: doc is missing path: {path}")
+        container, key = self._find(path, f"replace operation does not apply: doc is missing path: {path}")
         if isinstance(container, dict):
             container[key] = value
             return
@@ -166,31 +160,23 @@ class _Document:
 
     def _move(self, operation: dict[str, Any]) -> None:
         source = _text(operation, "from")
-        container, key = self._find(source)
-        if container is None:
-            raise _missing(f"move operation does not apply: doc is missing from path: {source}")
+        container, key = self._find(source, f"move operation does not apply: doc is missing from path: {source}")
         with _within(f"error in move for path: '{key}'"):
             value = _look_up(container, key)
             _take_out(container, key)
         path = _text(operation, "path")
-        container, key = self._find(path)
-        if container is None:
-            raise _missing(f"move operation does not apply: doc is missing destination path: {path}")
+        container, key = self._find(path, f"move operation does not apply: doc is missing destination path: {path}")
         with _within(f"error in move for path: '{path}'"):
             _insert(container, key, value)
 
     def _copy(self, operation: dict[str, Any]) -> None:
         source, path = _text(operation, "from"), operation.get("path")
-        container, key = self._find(source)
-        if container is None:
-            raise _missing(f"copy operation does not apply: doc is missing from path: {source}")
+        container, key = self._find(source, f"copy operation does not apply: doc is missing from path: {source}")
         with _within(f"error in copy for from: '{source}'"):
             value = _look_up(container, key)
         if path is None:
             raise _missing("copy operation failed to decode path")
-        container, key = self._find(path)
-        if container is None:
-            raise _missing(f"copy operation does not apply: doc is missing destination path: {path}")
+        container, key = self._find(path, f"copy operation does not apply: doc is missing destination path: {path}")
         self._copied_bytes += len(codec.encode(value))
         if self._copied_bytes > MAX_COPIED_BYTES:
             raise NotApplicableError(f"the copied values are larger than {MAX_COPIED_BYTES} bytes")
@@ -201,27 +187,25 @@ class _Document:
         path = _text(operation, "path")
         current = self.root
         if path != "":
-            container, key = self._find(path)
-            if container is None:
-                raise _missing(f"test operation does not apply: is missing path: {path}")
+            container, key = self._find(path, f"test operation does not apply: is missing path: {path}")
             with _within(f"error in test for path: '{path}'"):
                 current = _look_up(container, key)
         if not same_tree(current, operation.get("value")):
             raise PatchTestError(f"testing value {path} failed: test failed")
 
-    def _find(self, path: str) -> tuple[Any, str]:
-        """Return the container that a path leads into, None if there is none, and the last step."""
+    def _find(self, path: str, failure: str) -> tuple[Any, str]:
+        """Return the container that a path leads into, and the last step. Raises NotApplicableError with ``failure``."""
         steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")]
         container = self.root
         for step in steps[1:-1]:
             try:
                 container = _look_up(container, step)
             except NotApplicableError:
-                return None, ""
+                container = None
             if not isinstance(container, (dict, list)):
-                return None, ""
+                raise _missing(failure)
         if len(steps) < 2 or not isinstance(container, (dict, list)):
-            return None, ""
+            raise _missing(failure)
         return container, steps[-1]
 
 
