@@ -50,8 +50,8 @@ def claim_error(claim: Tree | None, volume: ClaimVolume, pod: Tree) -> str:
         return f"error processing PVC {namespace_of(pod)}/{volume.claim}: {error}"
     if claim is None or not volume.is_ephemeral or _is_owned(claim, uid_of(pod)):
         return ""
-    names = f"{namespace_of(claim)}/{name_of(claim)} ({uid_of(claim)})", f"{namespace_of(pod)}/{name_of(pod)}"
-    return f"PVC {names[0]} was not created for pod {names[1]} ({uid_of(pod)}) (pod is not owner)"
+    claim_text, pod_text = (f"{namespace_of(obj)}/{name_of(obj)} ({uid_of(obj)})" for obj in (claim, pod))
+    return f"PVC {claim_text} was not created for pod {pod_text} (pod is not owner)"
 
 
 def _is_owned(claim: Tree, uid: str) -> bool:

@@ -1,8 +1,9 @@
 """Catalog of served groups, versions and resources, in the order that clients rely on.
 
 Groups are ordered by the ``groupPriorityMinimum`` of their APIServices, versions by ``versionPriority``; custom resources
-have 1000 and 100 unless a client registered them. Equal groups are ordered by name, equal versions in Kubernetes' version order, newest first (``v2`` > ``v1``
-> ``v1beta2`` > ``v1alpha1``). Versions served by aggregated API servers are laid over the local ones.
+have 1000 and 100 unless a client registered them. Equal groups are ordered by name, equal versions in Kubernetes' version
+order, newest first (``v2`` > ``v1`` > ``v1beta2`` > ``v1alpha1``). Versions served by aggregated API servers are laid over
+the local ones.
 """
 
 from __future__ import annotations

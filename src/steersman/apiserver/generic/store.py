@@ -304,7 +304,7 @@ class ObjectStore:
         return await self._put(ctx, key, tree, expected=entry.revision)
 
     async def _unstored(self, ctx: RequestContext, key: str, tree: Tree, revision: int) -> Entry:
-        """Return the entry of an object that is not stored, such as the result of a dry run."""
+        """Return the entry of an object without storing it."""
         value = await in_worker(self.layout.encode, tree) if ctx.is_large else self.layout.encode(tree)
         return self.layout.entry(key, value, revision)
 

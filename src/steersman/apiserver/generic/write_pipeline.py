@@ -13,7 +13,7 @@ step                what it does
 ``identify``        a new object gets uid, creation time and generated name; a change gets the stored resourceVersion
 ``prepare``         system fields, ``Strategy.prepare_for_create`` or ``prepare_for_update``
 ``validate``        rules of metadata and of the kind; warnings; the stored form
-``allocate``        values from other keys, such as cluster IPs of Services; other kinds have none
+``allocate``        values from other keys: cluster IPs and node ports of Services; most kinds have none
 ``admit``           validating admission
 ``commit``          one transaction
 ==================  =================================================================================================

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 
-#: Metadata fields that a POST resets; a PUT or apply that creates keeps a deletion timestamp and grace period. Upstream: ``rest.WipeObjectMetaSystemFields``.
+#: Metadata fields that a POST resets; a PUT or apply that creates keeps a deletion timestamp and grace period.
+#: Upstream: ``rest.WipeObjectMetaSystemFields``.
 _SYSTEM_FIELDS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 #: All that the rules of metadata look at, but for ``managedFields``, which have their own check.
 _RULED: Final = (

@@ -5,10 +5,11 @@ Upstream: ``mostRecentScheduleTime`` and ``nextScheduleTimeDuration`` in ``pkg/c
 
 from __future__ import annotations
 
-from datetime import datetime  # noqa: TC003 — compiled named tuples load the types of their fields
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from steersman.apimachinery.schedules import Schedule
 
 #: More missed starts indicate a wrong clock, or a controller that was down for long.
