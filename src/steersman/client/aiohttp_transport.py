@@ -10,6 +10,7 @@ import os
 import ssl
 import tempfile
 from contextlib import asynccontextmanager
+from functools import cache
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -111,7 +112,7 @@ class AiohttpTransport:
         try:
             yield response
         finally:
-            _discard(response)
+            response.close()
 
     async def _session_for(self, identity: Identity) -> aiohttp.ClientSession:
         pair = (identity.certificate, identity.key)
@@ -126,6 +127,7 @@ class AiohttpTransport:
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
             read_bufsize=_READ_BUFFER_BYTES,
+            response_class=_response_class(),
             # Not ``trust_env``: it reads the environment and ``.netrc`` in a thread for each request.
             cookie_jar=aiohttp.DummyCookieJar(),
         )
@@ -133,14 +135,21 @@ class AiohttpTransport:
         return self._session
 
 
-def _discard(response: aiohttp.ClientResponse) -> None:
-    """Abort the connection of a response that was not read to its end, then close the response.
+@cache
+def _response_class() -> type[aiohttp.ClientResponse]:
+    """Return a response that aborts its connection when it is closed before its end, or cancelled before its head.
 
     A TLS close handshake would wait for the server; neither ``close`` nor the event loop's shutdown waits for that.
     """
-    if response.connection is not None and response.connection.transport is not None:
-        response.connection.transport.abort()
-    response.close()
+    from aiohttp import ClientResponse  # noqa: PLC0415 — see the module's docstring
+
+    class AbortingResponse(ClientResponse):
+        def close(self) -> None:
+            if self.connection is not None and self.connection.transport is not None:
+                self.connection.transport.abort()
+            super().close()
+
+    return AbortingResponse
 
 
 class _ResponseStream:

@@ -179,37 +179,52 @@ async def test_mutual_tls_authenticates_client_and_server(tmp_path):
         await transport.close()
 
 
-def test_abandoned_stream_is_aborted_without_tls_close(tmp_path):
+async def read_a_piece(transport, _):
+    async with transport.open(Request("GET", "/")) as stream:
+        async for piece in stream:
+            assert piece == b"ab"
+            break
+
+
+async def cancel_before_the_head(transport, received):
+    request = asyncio.create_task(transport.request(Request("GET", "/")))
+    await asyncio.to_thread(received.wait)
+    request.cancel()
+    await asyncio.wait([request])
+
+
+@pytest.mark.parametrize(
+    ("abandon", "sent"), [(read_a_piece, CHUNKS), (cancel_before_the_head, b"")], ids=["stream", "no-head"]
+)
+def test_abandoned_request_is_aborted_without_tls_close(tmp_path, abandon, sent):
     pki = ensure_pki(tmp_path, ["127.0.0.1"], now=RealClock().now())
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(pki.server.certificate, pki.server.key)
-    given_up = threading.Event()
+    received, abandoned = threading.Event(), threading.Event()
 
     def serve():
         with listener, context.wrap_socket(listener.accept()[0], server_side=True) as connection:
             connection.recv(65536)
-            connection.sendall(CHUNKS)
-            given_up.wait()
+            received.set()
+            connection.sendall(sent)
+            abandoned.wait()
 
-    async def read_and_give_up(address):
+    async def request_and_abandon(address):
         access = ClusterAccess(address, StaticCredentials(Identity()), ca=pki.ca.certificate.read_bytes())
         transport = AiohttpTransport(access)
-        async with transport.open(Request("GET", "/")) as stream:
-            async for piece in stream:
-                assert piece == b"ab"
-                break
+        await abandon(transport, received)
         await transport.close()
 
     listener = socket.create_server(("127.0.0.1", 0))
     server = threading.Thread(target=serve)
     server.start()
-    with warnings.catch_warnings(record=True) as message_text:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ResourceWarning)
-        asyncio.run(read_and_give_up(f"https://127.0.0.1:{listener.getsockname()[1]}"))
+        asyncio.run(request_and_abandon(f"https://127.0.0.1:{listener.getsockname()[1]}"))
         gc.collect()
-    given_up.set()
+    abandoned.set()
     server.join()
-    assert [str(one.message) for one in message_text if "raddr" in str(one.message)] == []
+    assert [str(one.message) for one in caught if "raddr" in str(one.message)] == []
 
 
 @pytest.mark.parametrize(
