@@ -1,6 +1,7 @@
 """Cluster access from kubeconfig files and service accounts."""
 
 import base64
+import json
 import os
 
 import pytest
@@ -152,6 +153,19 @@ def test_proxy_server_name_and_compression_are_read(write):
 def test_load_kubeconfig_rejects_malformed_files(write, tree, message):
     with pytest.raises(ConfigError, match=message):
         load_kubeconfig(write(tree))
+
+
+def test_load_kubeconfig_reads_json_without_the_yaml_parser(write, monkeypatch):
+    tree = config(user={"token": "t"}, context={"namespace": "né"})
+    expected = load_kubeconfig(write(tree, "yaml"))
+    monkeypatch.setattr(yaml, "safe_load", lambda text: pytest.fail(f"parsed as YAML: {text}"))
+    assert load_kubeconfig(write(json.dumps(tree), "json")).namespace == expected.namespace == "né"
+
+
+def test_load_kubeconfig_reads_yaml_that_begins_with_a_brace(write):
+    flow_style = yaml.safe_dump(config(context={"namespace": "n"}), default_flow_style=True)
+    assert flow_style.startswith("{clusters: ")
+    assert load_kubeconfig(write(flow_style)).namespace == "n"
 
 
 def test_load_kubeconfig_rejects_a_missing_file(tmp_path):
