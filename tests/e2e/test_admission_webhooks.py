@@ -19,7 +19,7 @@ from steersman.client import Client, connect
 from steersman.testing import ControlPlane
 
 PAGE = Path(__file__).parents[2] / "docs" / "webhooks.md"
-HUGE = http_response(b"x" * 100_000_000)
+HUGE_BYTES = 100_000_000
 CORE = {"apiVersion": "v1"}
 
 
@@ -27,7 +27,9 @@ async def respond(path: str, review: Any) -> bytes | None:
     request = review["request"]
     if path == "/hang":
         await asyncio.Event().wait()
-    failures = {"/huge": HUGE, "/close": None, "/garbage": http_response(b"<html>", kind="text/html")}
+    if path == "/huge":
+        return http_response(b"x" * HUGE_BYTES)
+    failures = {"/close": None, "/garbage": http_response(b"<html>", kind="text/html")}
     if path in failures:
         return failures[path]
     if path == "/redirect":

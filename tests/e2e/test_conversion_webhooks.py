@@ -22,13 +22,15 @@ from steersman.testing import ControlPlane
 PAGE = Path(__file__).parents[2] / "docs" / "conversion.md"
 V1, V2 = (custom(f"example.com/{version}", "Screen", plural="screens") for version in ("v1", "v2"))
 DEFINITIONS = tree("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-HUGE = http_response(b"x" * 100_000_000)
+HUGE_BYTES = 100_000_000
 
 
 async def respond(path: str, review: Any) -> bytes | None:
     if path == "/hang":
         await asyncio.Event().wait()
-    failures = {"/huge": HUGE, "/close": None, "/garbage": http_response(b"<html>", kind="text/html")}
+    if path == "/huge":
+        return http_response(b"x" * HUGE_BYTES)
+    failures = {"/close": None, "/garbage": http_response(b"<html>", kind="text/html")}
     if path in failures:
         return failures[path]
     if path == "/redirect":
