@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from steersman.apimachinery.errors import bad_request
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _PREFIX = b"impersonate-"
 _EXTRA_PREFIX = b"impersonate-extra-"
+_MALFORMED_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 def impersonation(authorizer: Authorizer) -> Filter:
@@ -52,10 +54,15 @@ def requested_user(request: Request) -> UserInfo | None:
     extra: dict[str, tuple[str, ...]] = {}
     for header, value in request.headers:
         if header.startswith(_EXTRA_PREFIX):
-            key = unquote(header[len(_EXTRA_PREFIX) :].decode("latin-1"))
+            key = _unescape_key(header[len(_EXTRA_PREFIX) :].decode("latin-1"))
             extra[key] = (*extra.get(key, ()), value.decode("latin-1"))
     if name:
         return UserInfo(name, groups, uid, extra)
     if uid or groups or extra:
         raise bad_request("impersonation headers for groups, uid or extra are given without impersonating a user name")
     return None
+
+
+def _unescape_key(key: str) -> str:
+    """Return a percent-decoded key of ``extra``; unchanged if any escape in it is malformed. Upstream: ``unescapeExtraKey``."""
+    return key if _MALFORMED_ESCAPE.search(key) else unquote(key)

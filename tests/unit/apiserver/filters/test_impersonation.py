@@ -52,3 +52,12 @@ async def test_impersonation_raises_403_without_permission():
     with pytest.raises(StatusError) as error:
         await acting([("Impersonate-User", "bob")], PrivilegedGroups())
     assert error.value.message == ('forbidden: User "caller" cannot impersonate-on:user-info:get path "/healthz"')
+
+
+@pytest.mark.parametrize(
+    ("escaped", "key"),
+    [("a%2Fb", "a/b"), ("a%2fb%zz", "a%2fb%zz"), ("a%2", "a%2"), ("a%", "a%"), ("a%25zz", "a%zz")],
+)
+async def test_impersonation_keeps_extra_key_with_malformed_escape(escaped, key):
+    user = await acting([("Impersonate-User", "bob"), (f"Impersonate-Extra-{escaped}", "x")])
+    assert user.extra == {key: ("x",)}
