@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 _TEMPLATE: Final = Path("spec", "template")
+#: Annotation that stands for the field ``spec.rollbackTo`` of the internal version.
+_ROLLBACK_TO: Final = "deprecated.deployment.rollback.to"
 
 
 class DeploymentStrategy(Strategy):
@@ -58,13 +60,17 @@ class DeploymentStrategy(Strategy):
             rolling.setdefault("maxSurge", "25%")
 
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """Keep the labels, which status writes of other kinds may change."""
+        """Keep the labels, which status writes of other kinds may change, and the requested rollback, as a part of the spec.
+
+        Upstream: pkg/apis/apps/v1/conversion.go, pkg/registry/apps/deployment/strategy.go
+        """
         super().prepare_for_status_update(ctx, obj, old)
         labels = old["metadata"].get("labels")
         if labels is None:
             obj["metadata"].pop("labels", None)
         else:
             obj["metadata"]["labels"] = dict(labels)
+        _keep_requested_rollback(obj["metadata"], old["metadata"])
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return list(validation.validate_deployment(obj, facts_for=ctx.facts_for))
@@ -94,3 +100,19 @@ class DeploymentStrategy(Strategy):
             columns.container_images(template),
             columns.selector_text(spec.get("selector")),
         ]
+
+
+def _keep_requested_rollback(metadata: Tree, old: Tree) -> None:
+    """Set the rollback annotation to its old value; an empty one requests no rollback and is an annotation like any other."""
+    annotations = dict(metadata.get("annotations") or {})
+    requested = (old.get("annotations") or {}).get(_ROLLBACK_TO)
+    if requested:
+        annotations[_ROLLBACK_TO] = requested
+    elif annotations.get(_ROLLBACK_TO):
+        del annotations[_ROLLBACK_TO]
+    else:
+        return
+    if annotations:
+        metadata["annotations"] = annotations
+    else:
+        del metadata["annotations"]

@@ -73,6 +73,30 @@ def test_prepare_for_status_update_adds_no_labels():
     assert "labels" not in new["metadata"]
 
 
+ROLLBACK = "deprecated.deployment.rollback.to"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (None, {ROLLBACK: "1"}, None),
+        (None, {ROLLBACK: "1", "a": "b"}, {"a": "b"}),
+        (None, {ROLLBACK: ""}, {ROLLBACK: ""}),
+        ({ROLLBACK: "2"}, {ROLLBACK: "1", "a": "b"}, {ROLLBACK: "2", "a": "b"}),
+        ({ROLLBACK: "2"}, None, {ROLLBACK: "2"}),
+        ({ROLLBACK: ""}, {"a": "b"}, {"a": "b"}),
+    ],
+)
+def test_prepare_for_status_update_keeps_requested_rollback(old, new, expected):
+    stored, written = deployment(), deployment()
+    if old is not None:
+        stored["metadata"]["annotations"] = old
+    if new is not None:
+        written["metadata"]["annotations"] = new
+    STRATEGY.prepare_for_status_update(CONTEXT, written, stored)
+    assert written["metadata"].get("annotations") == expected
+
+
 def test_prepare_for_update_keeps_status():
     old = {**deployment(), "status": {"replicas": 1}}
     new = {**deployment(), "status": {"replicas": 7}}
