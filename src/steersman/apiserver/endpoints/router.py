@@ -110,13 +110,14 @@ class _Routes:
             raise path_not_found()
         raise method_not_allowed()
 
-    def custom_endpoint(self, info: RequestInfo, method: str) -> Endpoint:
+    def custom_endpoint(self, info: RequestInfo) -> Endpoint:
         """Return the endpoint of a request for custom objects. Raises 405, 400.
 
-        The verb alone decides: a HEAD is a read, and a POST may name an object. Upstream: ``crdHandler``.
+        The verb alone decides: a HEAD is a read or a watch, a path that names the verb ``watch`` is one with every method,
+        and a POST may name an object. Upstream: ``crdHandler``.
         """
         endpoint = self.endpoints.get(info.verb)
-        if endpoint is None or (info.verb == "watch" and method != "GET"):
+        if endpoint is None:
             raise method_not_supported(self.group_resource, info.verb)
         if not info.name and info.verb == "update":
             raise bad_request("name must be provided")
@@ -186,7 +187,7 @@ class Router:
             if not routes.is_in_scope(info):
                 return _page_not_found()
             routes.warn(request)  # the errors of the route have the warning, too
-            return routes.custom_endpoint(info, request.method)(request)
+            return routes.custom_endpoint(info)(request)
         endpoint = routes.endpoint(info, request.method)
         routes.warn(request)
         return endpoint(request)

@@ -129,6 +129,20 @@ async def test_requests_for_objects_are_dispatched_by_verb(method, path, code, m
             assert answer.json()["message"] == message
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("HEAD", f"{SHIRTS}?watch=1"),
+        ("HEAD", "/apis/example.com/v1/watch/namespaces/default/shirts"),
+        ("POST", "/apis/example.com/v1/watch/namespaces/default/shirts"),
+        ("DELETE", "/apis/example.com/v1/watch/shirts"),
+    ],
+)
+async def test_watches_of_objects_are_dispatched_by_verb(server, method, path):
+    async with server.open(method, path) as watch:
+        assert watch.code == 200
+
+
 async def test_new_default_applies_to_existing_objects(server):
     await server.request("POST", SHIRTS, body=shirt())
     schema = {"type": "object", "properties": {"color": {"type": "string", "default": "grey"}}}
