@@ -200,7 +200,23 @@ def not_created(container: Tree, state: Tree) -> Tree:
         "restartCount": 0,
         "lastState": {},
         "state": {"waiting": state},
+        **mounted_volumes(container),
     }
+
+
+def mounted_volumes(container: Tree) -> Tree:
+    """Return the field ``volumeMounts`` of a container's status, without the field if nothing is mounted.
+
+    The nodes report no runtime handler with recursive read-only mounts, so that none is recursive.
+    Upstream: ``convertToAPIContainerStatuses`` in pkg/kubelet/kubelet_pods.go.
+    """
+    mounts = []
+    for mount in container.get("volumeMounts") or ():
+        reported: Tree = {"name": mount["name"], "mountPath": mount["mountPath"]}
+        if mount.get("readOnly"):
+            reported |= {"readOnly": True, "recursiveReadOnly": "Disabled"}
+        mounts.append(reported)
+    return {"volumeMounts": mounts} if mounts else {}
 
 
 def container_id(pod: Tree, name: str, restarts_: int) -> str:
@@ -222,6 +238,7 @@ def started(pod: Tree, container: Tree, since: str) -> Tree:
         "restartCount": count,
         "lastState": old.get("lastState") or {},
         "state": old["state"] if "running" in (old.get("state") or {}) else {"running": {"startedAt": since}},
+        **mounted_volumes(container),
     }
     return with_resources(status, container)
 

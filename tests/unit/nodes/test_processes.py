@@ -244,6 +244,14 @@ def test_phase_follows_from_container_states(facts, is_over, phase):
     assert status["phase"] == phase
 
 
+def test_container_status_of_a_process_reports_its_volume_mounts():
+    new_pod = pod({"volumeMounts": [{"name": "v", "mountPath": "/v", "readOnly": True}]})
+    facts = {"c0": ContainerFacts(Running(NOW, "i"))}
+    status = pod_status(new_pod, facts, now=NOW, host_ip="h", pod_ip="i", is_over=False, end=None)
+    mount = {"name": "v", "mountPath": "/v", "readOnly": True, "recursiveReadOnly": "Disabled"}
+    assert status["containerStatuses"][0]["volumeMounts"] == [mount]
+
+
 def test_pod_is_ready_when_all_containers_are():
     new_pod = pod({}, {})
     facts = {

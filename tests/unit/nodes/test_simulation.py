@@ -9,6 +9,7 @@ import pytest
 from tests.unit.nodes.simulation.simulated import NOW, Simulation, pod
 
 from steersman.apimachinery.trees import Tree
+from steersman.nodes.pod_status import not_created
 from steersman.nodes.simulation.backoff import restart_delay_seconds
 from steersman.nodes.simulation.behavior import DURATIONS, EXIT_CODE, IMAGE_PULL_ERROR, PREFIX
 from steersman.nodes.simulation.pod_plan import plan
@@ -179,6 +180,24 @@ def test_sidecar_ends_with_the_pod() -> None:
     sidecar = {"name": "s", "image": "s", "restartPolicy": "Always"}
     world = Simulation(pod(annotations={"run-seconds.c": "5"}, initContainers=[sidecar], restartPolicy="Never"))
     assert world.run(9) == [(0.0, "Running", "Ready", "Ready"), (5.0, "Succeeded", "Completed", "Completed")]
+
+
+def test_container_statuses_report_volume_mounts_in_every_state() -> None:
+    mounts = [
+        {"name": "data", "mountPath": "/data", "subPath": "a"},
+        {"name": "token", "mountPath": "/token", "readOnly": True, "recursiveReadOnly": "IfPossible"},
+    ]
+    world = Simulation(pod(annotations={"crash-after-seconds.c": "5"}, container={"volumeMounts": mounts}))
+    reported = [
+        {"name": "data", "mountPath": "/data"},
+        {"name": "token", "mountPath": "/token", "readOnly": True, "recursiveReadOnly": "Disabled"},
+    ]
+    for seconds, state in ((1, "running"), (11, "waiting")):
+        world.run(seconds)
+        (status,) = world.statuses()
+        assert (list(status["state"]), status["volumeMounts"]) == ([state], reported)
+    assert not_created({"name": "c", "volumeMounts": mounts}, {})["volumeMounts"] == reported
+    assert "volumeMounts" not in not_created({"name": "c"}, {})
 
 
 def test_container_suffix_of_an_annotation_takes_precedence() -> None:

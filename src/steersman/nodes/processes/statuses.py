@@ -8,7 +8,7 @@ import msgspec
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.nodes.pod_conditions import container_conditions
-from steersman.nodes.pod_status import conditions, is_sidecar, spec_of, status_of
+from steersman.nodes.pod_status import conditions, is_sidecar, mounted_volumes, spec_of, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -140,6 +140,7 @@ def _container(container: Tree, facts: ContainerFacts) -> Tree:
         "restartCount": facts.restarts,
         "state": _state(facts.state),
         "lastState": _state(facts.last) if facts.last is not None else {},
+        **mounted_volumes(container),
     }
     if current is not None:
         status["containerID"] = current.id

@@ -22,6 +22,7 @@ from steersman.nodes.pod_status import (
     RESTART_ALL,
     container_id,
     is_sidecar,
+    mounted_volumes,
     restart_action,
     terminated,
     with_resources,
@@ -146,6 +147,7 @@ def start(context: Context, container: Tree, behavior: Behavior, status: Tree | 
         "restartCount": count,
         "lastState": last,
         "state": {"running": {"startedAt": now}},
+        **mounted_volumes(container),
     }
     events = start_events(container, is_pulled=is_pulled(container, behavior)) + _unready_events(container, facts)
     return Step(with_resources(new_status, container), None, events)
@@ -161,6 +163,7 @@ def _waiting(container: Tree, old: Tree, last: Tree, reason: Tree) -> Tree:
         "restartCount": old.get("restartCount", 0),
         "lastState": last,
         "state": {"waiting": reason},
+        **mounted_volumes(container),
     }
     if last and old.get("containerID"):
         status["containerID"] = old["containerID"]
