@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -33,13 +32,12 @@ def server() -> Iterator[ForkServerProcess]:
 def pipe() -> Iterator[tuple[int, int]]:
     reader, writer = os.pipe()
     yield reader, writer
-    for fd in (reader, writer):
-        with suppress(OSError):
-            os.close(fd)
+    os.close(reader)
+    os.close(writer)
 
 
 def read_all(reader: int, writer: int) -> bytes:
-    os.close(writer)
+    os.dup2(reader, writer, inheritable=False)  # closes the writing end; the number stays taken until the fixture ends
     chunks = []
     while chunk := os.read(reader, 4096):
         chunks.append(chunk)
