@@ -54,14 +54,15 @@ def pod(name: str) -> Pod:
 async def test_pod_is_bound_and_runs(tmp_path: Path, together: bool) -> None:
     server = await APIServer.start(APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path))
     reading, writing = os.pipe()
+    pipes = [reading, os.dup(reading)]
     kubeconfig = server.kubeconfig
     nodes = NodesOptions(kubeconfig=kubeconfig)
     scheduler = set_up(kubeconfig=kubeconfig, leader_elect=not together, port=0)
     controllers = ManagerOptions(kubeconfig=kubeconfig, port=0, controllers=("serviceaccount-controller",))
     beside = (
-        [run_all(controllers, scheduler, nodes, parent_pipe=reading)]
+        [run_all(controllers, scheduler, nodes, parent_pipe=pipes[0])]
         if together
-        else [run_scheduler(scheduler, parent_pipe=reading), run_nodes(nodes, parent_pipe=os.dup(reading))]
+        else [run_scheduler(scheduler, parent_pipe=pipes[0]), run_nodes(nodes, parent_pipe=pipes[1])]
     )
     running = [asyncio.ensure_future(item) for item in beside]
     try:
@@ -82,6 +83,8 @@ async def test_pod_is_bound_and_runs(tmp_path: Path, together: bool) -> None:
         os.close(writing)  # what a parent's end looks like
         codes = await asyncio.gather(*running)
         await server.stop()
+        for pipe in pipes:
+            os.close(pipe)
     assert codes == [0] * len(running)
 
 
@@ -118,7 +121,9 @@ async def test_components_of_up_are_candidates_and_healthy(tmp_path: Path) -> No
             assert await healthy_components(client) == {"etcd-0"}
     finally:
         running.cancel()
+        await asyncio.wait([running])
         await server.stop(grace_seconds=0)
+        os.close(reading)
 
 
 async def healthy_components(client: Client) -> set[str]:
