@@ -120,6 +120,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
         if not self.ready.done():
             self.ready.set_exception(RpcError(error.code, error.details, is_unsent=True))
+            self.ready.exception()  # asyncio logs one that nobody retrieves, as after a refused connection
         calls, self._calls = list(self._calls.values()), {}
         self._blocked.clear()
         for call in calls:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ssl
 from datetime import timedelta
 
@@ -201,6 +202,17 @@ async def test_calls_beyond_the_servers_stream_limit_wait(service):
     hanging.cancel()
     await channel.close()
     await server.stop(None)
+
+
+async def test_refused_connection_leaves_nothing_for_the_exception_handler():
+    contexts = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: contexts.append(context))
+    channel = Channel(Target("127.0.0.1", 1), clock=FakeClock())
+    with pytest.raises(RpcError, match="failed to connect"):
+        await call(channel, "echo")
+    await channel.close()
+    gc.collect()
+    assert contexts == []
 
 
 async def test_refused_connection_is_unsent_and_retried_after_a_pause():
