@@ -59,7 +59,9 @@ def connection(new_file, path):
 
 @pytest.fixture
 def written(connection, path):
-    return Batches(connection, str(path))
+    written = Batches(connection, str(path))
+    yield written
+    written.close()
 
 
 def keys(connection):
