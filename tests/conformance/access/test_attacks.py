@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.busy_machine import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS, advance_until
 from tests.unit.listening import hang_up
 from tests.unit.serving_certificates import make_authority
 
@@ -171,13 +171,6 @@ async def listening(server: InProcessAPIServer, clock: FakeClock, tls: ssl.SSLCo
         yield serving, sock.getsockname()[1]
     finally:
         await serving.stop(grace_seconds=0)
-
-
-async def advance_until(is_over: Callable[[], bool], clock: FakeClock) -> None:
-    """Let time pass, second by second."""
-    async with asyncio.timeout(HANG_SECONDS):
-        while not is_over():
-            await clock.advance(1)
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,13 @@
 """Real connections: TLS, misbehaving clients, and shutdown."""
 
 import asyncio
-import datetime as dt
 import random
 import re
 import ssl
-from collections.abc import Callable
 from contextlib import asynccontextmanager, closing, nullcontext
 
 import pytest
-from tests.busy_machine import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS, advance_until
 from tests.unit.listening import hang_up
 
 from steersman.apiserver.filters.errors import errors
@@ -20,7 +18,7 @@ from steersman.apiserver.server.http1.limits import HEAD_BYTES_MAX, WRITE_BYTES_
 from steersman.apiserver.server.http1.serving import Serving, listen
 from steersman.apiserver.server.http1.tls import TLSFiles, tls_context
 from steersman.asynckit.clock import Clock, FakeClock, RealClock
-from steersman.controlplane.pki import ensure_pki, server_names
+from steersman.controlplane.pki import ensure_pki
 
 #: Below the buffer size at which writers wait.
 PART = 32 << 10
@@ -123,24 +121,11 @@ async def serving(tls: ssl.SSLContext | None = None, *, clock: Clock | None = No
         await new_serving.stop(grace_seconds=0)
 
 
-@pytest.fixture(scope="module")
-def pki(tmp_path_factory):
-    now = dt.datetime.now(dt.UTC)  # noqa: TID251
-    return ensure_pki(tmp_path_factory.mktemp("pki"), server_names("10.0.0.0/24"), now=now)
-
-
 def request(path: str, *headers: str, method: str = "GET") -> bytes:
     return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: x", *headers, "", ""]).encode()
 
 
 CLOSE = "Connection: close"
-
-
-async def advance_until(is_over: Callable[[], bool], clock: FakeClock) -> None:
-    """Let time pass, second by second, until timers of the server have ended something."""
-    async with asyncio.timeout(HANG_SECONDS):
-        while not is_over():
-            await clock.advance(1)
 
 
 async def test_plain_requests_share_a_connection():
@@ -197,8 +182,7 @@ async def test_alpn_offers_http_1_1_only(pki):
 
 
 async def test_certificate_of_unknown_ca_is_handed_over_with_an_error(pki, tmp_path):
-    now = dt.datetime.now(dt.UTC)  # noqa: TID251
-    foreign = ensure_pki(tmp_path, ["localhost"], now=now)
+    foreign = ensure_pki(tmp_path, ["localhost"], now=RealClock().now())
     tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key, (pki.ca.certificate,)))
     context = client_context(pki)
     context.load_cert_chain(foreign.admin.certificate, foreign.admin.key)

@@ -1,17 +1,8 @@
 """TLS contexts and the files they are made of (handshakes are tested in ``test_serving`` and ``test_peer``)."""
 
-import datetime as dt
-
 import pytest
 
 from steersman.apiserver.server.http1.tls import TLSFileError, TLSFiles, tls_context
-from steersman.controlplane.pki import ensure_pki, server_names
-
-
-@pytest.fixture(scope="module")
-def pki(tmp_path_factory):
-    now = dt.datetime.now(dt.UTC)  # noqa: TID251
-    return ensure_pki(tmp_path_factory.mktemp("pki"), server_names("10.0.0.0/24"), now=now)
 
 
 @pytest.mark.parametrize("name", ["certificate", "key", "client_cas"])
