@@ -120,7 +120,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
         if not self.ready.done():
             self.ready.set_exception(RpcError(error.code, error.details, is_unsent=True))
-            self.ready.exception()  # asyncio logs one that nobody retrieves, as after a refused connection
+            self.ready.exception()  # marks it as retrieved: an attempt that failed before has raised its own error
         calls, self._calls = list(self._calls.values()), {}
         self._blocked.clear()
         for call in calls:
