@@ -137,7 +137,7 @@ class AiohttpTransport:
 
 @cache
 def _response_class() -> type[aiohttp.ClientResponse]:
-    """Return a response that aborts its connection when it is closed before its end, or cancelled before its head.
+    """Return the class of responses, which abort their connection when closed before the end, or cancelled before the head.
 
     A TLS close handshake would wait for the server; neither ``close`` nor the event loop's shutdown waits for that.
     """

@@ -211,7 +211,7 @@ def _read(path: Path) -> Tree:
 
 
 def _parse(text: str, path: Path) -> Any:
-    """Return the tree of a file. JSON, which ``steersman up`` writes, takes a hundredth of the time of YAML with PyYAML."""
+    """Return the tree of a file. JSON, which ``steersman up`` writes, is read without PyYAML, whose import alone takes 13 ms."""
     if text.startswith("{"):
         try:
             return msgspec.json.decode(text)
