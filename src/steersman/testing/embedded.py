@@ -5,11 +5,9 @@ Upstream: controller-runtime's ``envtest``, which runs no controllers and has no
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import sys
 from random import Random, SystemRandom
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import msgspec
 
@@ -31,41 +29,34 @@ from steersman.testing.embedded_components import make_components
 from steersman.testing.errors import ClusterError
 from steersman.testing.fault_control import Faults
 from steersman.testing.idle import IdleDetector
-from steersman.testing.links import Link
 from steersman.testing.node_failures import NodeFailures, PodFailures
 from steersman.testing.observation import Observation
 from steersman.testing.reconciles import HOT_COUNT, HOT_SECONDS
 from steersman.testing.references import read_reference
+from steersman.testing.running_components import RunningComponents
 from steersman.testing.running_controller import RunningController
 from steersman.testing.store_view import StoreView
+from steersman.testing.task_driver import TaskDriver
 from steersman.testing.waits import Waits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
 
     from steersman.controllers.manager.options import ManagerOptions
     from steersman.controlplane.bootstrap.public_address import PublicEndpoint
-    from steersman.controlplane.components import SimulatedNodes
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.manager import Runnable
     from steersman.storage.dump import StoreDump
     from steersman.storage.store import Store
     from steersman.testing.embedded_components import Components
     from steersman.testing.history import Version
+    from steersman.testing.links import Link
     from steersman.testing.trace import RequestRecord
-
-T = TypeVar("T")
 
 _log: Final = logging.getLogger(__name__)
 
-#: Timeout of a start, in the time of the cluster's clock.
-START_SECONDS: Final = 60.0
-#: Polling interval of the components' readiness.
-_READY_POLL_SECONDS: Final = 0.001
-#: Number of cancellations after which a task must have ended.
-_CANCELLATIONS_MAX: Final = 50
 #: Options of informers on a virtual clock: a skipped day must not cost a day of bookmarks and resumed watches.
 QUIET_REFLECTOR: Final = ReflectorOptions(
     streaming_list=False, bookmarks=False, idle_seconds=None, watch_seconds=30 * 86400.0
@@ -74,8 +65,6 @@ QUIET_REFLECTOR: Final = ReflectorOptions(
 VIRTUAL_PERIOD_FACTOR: Final = 300.0
 #: User agent of the test's own requests.
 _TEST_AGENT: Final = "embedded-test"
-#: Timeout of an orderly stop of the components, in real time.
-_STOP_SECONDS: Final = 5.0
 
 
 class EmbeddedCluster:
@@ -137,14 +126,10 @@ class EmbeddedCluster:
         self._configure = configure
         self._snapshot = snapshot
         self._controllers_of_test: list[RunningController] = []
-        self._components: Components | None = None
-        #: Connection of the components to ``app``.
-        self._link = Link(self.app)
-        self._running: asyncio.Task[None] | None = None
-        #: Task that starts the components.
-        self._starting: asyncio.Task[None] | None = None
         self._is_started = False
         self._idle: IdleDetector
+        self._driver: TaskDriver
+        self._components: RunningComponents
         self._waits: Waits
 
     def _new_dice(self) -> Random:
@@ -181,6 +166,8 @@ class EmbeddedCluster:
         if hasattr(self, "_waits"):
             return
         self._idle = IdleDetector()
+        self._driver = TaskDriver(self.clock, self._idle)
+        self._components = RunningComponents(self._make_components, app=self.app, clock=self.clock, driver=self._driver)
         self._waits = Waits(
             idle=self._idle,
             clock=self.clock,
@@ -201,8 +188,8 @@ class EmbeddedCluster:
             idle.use_executor()
 
     async def _start(self) -> None:
-        await self._drive(self._start_server(), "the API server")
-        await self._drive(self._start_components(), "the components")
+        await self._driver.run(self._start_server(), "the API server")
+        await self._components.start()
 
     async def _start_server(self) -> None:
         self.core = core = ServerCore(
@@ -230,31 +217,14 @@ class EmbeddedCluster:
     def _has_controller_manager(self) -> bool:
         return self._controllers is None or bool(self._controllers)
 
-    async def _start_components(self) -> None:
-        await self._launch_components()
-        components, running = self._components, self._running
-        if components is None or running is None:
-            return
-        manager = components.manager
-        if components.nodes is not None:
-            ready = asyncio.ensure_future(_ready(components.nodes))
-            await asyncio.wait([running, ready], return_when=asyncio.FIRST_COMPLETED)
-            ready.cancel()
-        while not manager.is_ready and not running.done():
-            await self.clock.sleep(_READY_POLL_SECONDS)
-        if running.done():
-            running.result()
-            raise ClusterError("the components have ended")
-
-    async def _launch_components(self) -> None:
-        """Start the components, if any, without waiting until they run."""
+    async def _make_components(self, link: Link) -> Components | None:
+        """Return new components; None if the cluster has none."""
         if not (self._has_controller_manager or self._has_scheduler or self._nodes.templates()):
-            return
+            return None
         self.observation.reconciles.forget_queues()
         with recording(self.observation.reconciles):
-            self._link = Link(self.app)
-            self._components = components = await make_components(
-                self._transport_through(self._link),
+            return await make_components(
+                self._transport_through(link),
                 clock=self.clock,
                 dice=self._new_dice(),
                 controllers=self._controllers,
@@ -263,9 +233,6 @@ class EmbeddedCluster:
                 options=self._manager_options,
                 reflector=self._reflector,
             )
-        self._running = asyncio.get_running_loop().create_task(
-            components.manager.run(), name="embedded cluster: components"
-        )
 
     async def continue_forked(self, endpoint: PublicEndpoint | None, options: APIServerOptions) -> None:
         """Continue in a forked process with new ports and threads.
@@ -277,12 +244,12 @@ class EmbeddedCluster:
         self._use_executor(self._idle)
         if self._dice is None:
             self.core.resources.registry.identities.draw_again()
-        await self._drive(self._move(endpoint), "the forked cluster")
+        await self._driver.run(self._move(endpoint), "the forked cluster")
 
     async def _move(self, endpoint: PublicEndpoint | None) -> None:
         if self.core.bootstrap is not None:
             await self.core.bootstrap.move_endpoint(endpoint)
-        if self._components is not None and self._components.nodes is not None:
+        if self._components.nodes is not None:
             await self._components.nodes.listen_elsewhere()
 
     async def stop(self) -> None:
@@ -320,9 +287,9 @@ class EmbeddedCluster:
             self._controllers = _checked(controllers)
         self._manager_options = manager_options or self._manager_options
         if not crash:
-            await self._stop_components()
-        await self._cancel_components()
-        await self._drive(self._launch_components(), "the components")
+            await self._components.stop()
+        await self._components.kill()
+        await self._components.launch()
 
     async def _stop(self, *, in_order: bool) -> None:
         self._is_started = False
@@ -334,47 +301,18 @@ class EmbeddedCluster:
             await controller.stop()
         self._controllers_of_test.clear()
         if in_order:
-            await self._stop_components()
+            await self._components.stop()
             if core is not None:
                 core.begin_shutdown()
-                await self._drive(core.run_pre_shutdown_hooks(), "the pre-shutdown hooks")
+                await self._driver.run(core.run_pre_shutdown_hooks(), "the pre-shutdown hooks")
         self.app.server = None
         self.app.abort_all()
         await self._idle.wait()
-        await self._cancel_components()
+        await self._components.kill()
         if core is not None:
             core.end_watches()
             await core.close()
             del self.core
-
-    async def _stop_components(self) -> None:
-        running, components = self._running, self._components
-        if running is not None and components is not None and not running.done():
-            components.manager.stop()
-            await self._drive(_ended(running), "the components", limit_seconds=_STOP_SECONDS, fails=False)
-
-    async def _cancel_components(self) -> None:
-        """Cancel the components without an orderly stop, which would take time.
-
-        Their connections break first: a task that waits for the network would outlive the repeated cancellation.
-        """
-        self._link.cut()
-        starting, self._starting = self._starting, None
-        if starting is not None:
-            starting.cancel()
-            await asyncio.wait([starting])
-        running, self._running, self._components = self._running, None, None
-        if running is None:
-            return
-        for _ in range(_CANCELLATIONS_MAX):
-            if running.done():
-                break
-            running.cancel()
-            await self._idle.wait()
-        else:
-            raise ClusterError("the components did not end when cancelled")
-        if not running.cancelled() and (error := running.exception()) is not None and sys.exc_info()[0] is None:
-            raise error
 
     async def __aenter__(self) -> Self:
         return await self.start()
@@ -387,32 +325,6 @@ class EmbeddedCluster:
     def _check_started(self) -> None:
         if not self._is_started:
             raise ClusterError("the cluster is not running: start it, or restart it after a crash")
-
-    async def _drive(
-        self, work: Coroutine[Any, Any, T], name: str, *, limit_seconds: float = START_SECONDS, fails: bool = True
-    ) -> T | None:
-        """Return the result of ``work``; virtual time passes while it waits. Raises ``ClusterError`` if it takes too long."""
-        task = asyncio.get_running_loop().create_task(work, name=f"embedded cluster: {name}")
-        clock = self.clock
-        deadline = clock.monotonic() + limit_seconds
-        try:
-            if isinstance(clock, VirtualClock):
-                await self._idle.wait()
-                while not task.done() and await clock.advance_to_next_timer(
-                    within_seconds=deadline - clock.monotonic()
-                ):
-                    pass
-            else:
-                await asyncio.wait([task], timeout=limit_seconds)
-            if task.done():
-                return task.result()
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait([task])
-        if fails:
-            raise ClusterError(f"{name} did not end within {limit_seconds:g} seconds")
-        return None
 
     # Clients
 
@@ -435,8 +347,7 @@ class EmbeddedCluster:
             dice=self._new_dice(),
             recorder=self.observation.reconciles,
             reflector=self._reflector,
-            idle=self._idle,
-            drive=self._drive,
+            driver=self._driver,
         )
         self._controllers_of_test.append(running)
         await running.start()
@@ -460,8 +371,7 @@ class EmbeddedCluster:
         clock) without a request or a watch event. Raises ``SettleError``, which lists the remaining work.
         """
         self._check_started()
-        if self._starting is not None:
-            await self._starting
+        await self._components.wait_started()
         await self._waits.settle(
             timeout, quiet_seconds=self.clock.quiet_seconds if quiet_seconds is None else quiet_seconds
         )
@@ -532,14 +442,13 @@ class EmbeddedCluster:
         """
         self._check_started()
         store = self._memory_store()
-        await self._cancel_components()
+        await self._components.kill()
         store.load(snapshot)
         await self.observation.follow(store)
-        starting = self._drive(self._start_components(), "the components")
         if waits:
-            await starting
+            await self._components.start()
         else:
-            self._starting = asyncio.get_running_loop().create_task(starting, name="embedded cluster: start")
+            self._components.start_in_background()
 
     def _memory_store(self) -> MemoryStore:
         if not isinstance(self.store, MemoryStore):
@@ -552,13 +461,3 @@ def _checked(controllers: Sequence[str]) -> Sequence[str]:
     if unknown_names := unknown(controllers):
         raise ClusterError(f'controllers: "{unknown_names[0]}" is not in the list of known controllers')
     return controllers
-
-
-async def _ready(nodes: SimulatedNodes) -> None:
-    """Wait until simulated pods run on a node that is Ready."""
-    await nodes.pods.wait_ready()
-    await nodes.nodes.wait_node_ready()
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    await asyncio.wait([task])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.runtime.manager import Manager
 from steersman.runtime.reconcile_log import ReconcileRecorder, recording
 from steersman.testing.links import Link
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Callable
     from random import Random
 
     from steersman.client import Client
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.manager import Runnable
     from steersman.testing.application import ClusterApplication
-    from steersman.testing.idle import IdleDetector
+    from steersman.testing.task_driver import TaskDriver
 
-#: Number of cancellations after which a task must have ended.
-_CANCELLATIONS_MAX: Final = 50
 _POLL_SECONDS: Final = 0.001
 
 
@@ -37,10 +35,9 @@ class RunningController:
         dice: Random,
         recorder: ReconcileRecorder,
         reflector: ReflectorOptions | None,
-        idle: IdleDetector,
-        drive: Callable[[Coroutine[Any, Any, None], str], Awaitable[None]],
+        driver: TaskDriver,
     ) -> None:
-        """``connect`` returns the client of a process, ``drive`` awaits a coroutine while virtual time passes."""
+        """``connect`` returns the client of a process."""
         self._make = make
         self._connect = connect
         self._app = app
@@ -48,13 +45,12 @@ class RunningController:
         self._dice = dice
         self._recorder = recorder
         self._reflector = reflector
-        self._idle = idle
-        self._drive = drive
+        self._driver = driver
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Construct and start the controller; return once it runs. Raises its error."""
-        await self._drive(self._start(), "the controller")
+        await self._driver.run(self._start(), "the controller")
 
     async def _start(self) -> None:
         self._link = Link(self._app)
@@ -72,13 +68,8 @@ class RunningController:
         """Stop the controller as ``kill -9`` would. Idempotent."""
         self._link.cut()
         task, self._task = self._task, None
-        if task is None:
-            return
-        for _ in range(_CANCELLATIONS_MAX):
-            if task.done():
-                break
-            task.cancel()
-            await self._idle.wait()
+        if task is not None:
+            await self._driver.cancel(task)
 
     async def restart(self) -> None:
         """Stop the controller and start a new one."""

@@ -1,7 +1,6 @@
 """Whole control planes on the loop of the test."""
 
 import asyncio
-from collections import Counter
 
 import pytest
 from tests.unit.testing.objects import config_map, deployment
@@ -12,7 +11,6 @@ from steersman.storage.memory import MemoryStore
 from steersman.testing.clock import ClockError, VirtualClock
 from steersman.testing.embedded import EmbeddedCluster
 from steersman.testing.errors import ClusterError
-from steersman.testing.faults import Fault
 
 NODES, PODS, MAPS = tree("v1", "Node"), tree("v1", "Pod"), tree("v1", "ConfigMap")
 DEPLOYMENTS = tree("apps/v1", "Deployment")
@@ -61,38 +59,6 @@ async def test_embedded_cluster_keeps_objects_over_a_crash():
         assert (await cluster.client().get(MAPS, "kept"))["metadata"]["name"] == "kept"
 
 
-def watched_by_components(cluster):
-    """Return the number of open watches by user agent and path."""
-    requests = cluster.app.watches(Fault(user_agent="kube*"))
-    return Counter((request.user_agent, request.record.path) for request in requests)
-
-
-@pytest.mark.parametrize("crash", [True, False])
-async def test_restarted_components_replace_the_earlier_ones(crash):
-    async with EmbeddedCluster(clock="virtual", seed=1) as cluster:
-        await cluster.client().create(deployment("web", 1))
-        await cluster.wait_for("deployment/web", "condition=Available")
-        await cluster.clock.advance(60)
-        watches = watched_by_components(cluster)
-        await cluster.restart_components(crash=crash)
-        await cluster.client().create(deployment("other", 1))
-        await cluster.wait_for("deployment/other", "condition=Available")
-        await cluster.clock.advance(60)
-        assert watched_by_components(cluster) == watches
-
-
-async def test_components_restart_with_other_controllers():
-    async with EmbeddedCluster(clock="virtual", nodes=0, scheduler=False, controllers=["job-controller"]) as cluster:
-        await cluster.client().create(deployment("web", 1))
-        await cluster.settle()
-        assert await cluster.client().list(PODS) == []
-        await cluster.restart_components(controllers=["deployment-controller", "replicaset-controller"])
-        await cluster.settle()
-        assert len(await cluster.client().list(PODS)) == 1
-        with pytest.raises(ClusterError, match='"nix" is not in the list'):
-            await cluster.restart_components(controllers=["nix"])
-
-
 async def test_cluster_with_the_seed_of_its_snapshot_has_other_uids():
     async def created_uid(cluster):
         return (await cluster.client().create(deployment("web", 0)))["metadata"]["uid"]
@@ -112,17 +78,6 @@ async def test_snapshot_fills_another_cluster():
         snapshot = cluster.snapshot()
     async with EmbeddedCluster(clock="virtual", snapshot=snapshot) as fork:
         assert (await fork.client().get(MAPS, "a"))["metadata"]["name"] == "a"
-
-
-async def test_rewind_without_waiting_starts_the_components_in_the_background():
-    async with EmbeddedCluster() as cluster:
-        snapshot = cluster.snapshot()
-        for _ in range(3):
-            await cluster.client().create(config_map("a"))
-            await cluster.rewind(snapshot, waits=False)
-        await cluster.settle()
-        await cluster.client().create(deployment("web", replicas=1))
-        await cluster.wait_for("deployment/web", "condition=Available")
 
 
 async def test_rewind_restores_objects_and_repeats_no_resource_version():

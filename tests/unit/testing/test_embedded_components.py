@@ -21,7 +21,7 @@ async def test_only_the_named_controllers_run():
 async def test_metadata_watch_follows_the_informers_of_other_components():
     async with EmbeddedCluster(clock="virtual") as cluster:
         await cluster.settle()
-        components = cluster._components
+        components = cluster._components._components
         followed = components.metadata_watch.informers
         whole = {
             name: informer for (_, name), informer in components.manager.context.informers.of_whole_objects().items()
