@@ -31,7 +31,7 @@ from steersman.schema.loader import struct_for
 from steersman.schema.resources import table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.options import WriteOptions
@@ -86,6 +86,7 @@ class ObjectDecoder:
         "_equivalent_versions",
         "_group",
         "_is_type_reset",
+        "_other_decoders",
         "_own_meta",
         "_version",
         "empty_lists",
@@ -100,6 +101,7 @@ class ObjectDecoder:
         decode: Decode | None,
         *,
         equivalent_versions: Collection[str] = (),
+        other_decoders: Mapping[str, Decode] | None = None,
         also: Collection[str] = (),
         is_custom: bool = False,
         is_type_reset: bool = False,
@@ -107,6 +109,7 @@ class ObjectDecoder:
     ) -> None:
         """Without ``decode`` any fields are accepted. ``also``: other accepted versions with the same fields.
 
+        ``other_decoders``: decoders, by version, that convert to this version; results of patches may be in one of these.
         ``is_type_reset``: kind and version of a patched custom object are replaced by the stored ones.
         """
         self.kind: Final = kind
@@ -116,6 +119,7 @@ class ObjectDecoder:
         self._decode: Final = decode
         #: Other versions (``autoscaling/v1``) of the same objects; a body in one of them has an error of its own.
         self._equivalent_versions: Final = frozenset(equivalent_versions)
+        self._other_decoders: Final = other_decoders or {}
         self._also: Final = frozenset(also)
         self.is_custom: Final = is_custom
         self._is_type_reset: Final = is_type_reset
@@ -157,18 +161,17 @@ class ObjectDecoder:
     def decode_tree(self, tree: Any) -> tuple[Tree, list[str]]:
         """Return an object that the server composed (the result of a patch), and the paths of its unknown fields.
 
-        Raises ``DecodeError`` when it is not of the kind, or a value does not fit; 422 and 500 for a custom object of another
+        An object in another version of a built-in kind is converted. Raises ``DecodeError`` when it is not of the kind, or a value does not fit; 422 and 500 for a custom object of another
         or no version.
         """
         meta = type_meta(tree)
+        decode_other = self._other_decoders.get(meta.api_version) if meta.kind == self.kind else None
         if self.is_custom:
             self._check_custom_type(tree, meta)
-        elif self._mismatch(meta):
+        elif decode_other is None and self._mismatch(meta):
             raise DecodeError(self._mismatch(meta))
-        if self._decode is None:
-            decoded, unknown = tree, list[str]()
-        else:
-            decoded, unknown = self._decode(tree)
+        decode = decode_other or self._decode
+        decoded, unknown = (tree, list[str]()) if decode is None else decode(tree)
         decoded["kind"] = self._kind_of(meta)
         decoded["apiVersion"] = self._api_version
         self._keep_empty(decoded, tree)

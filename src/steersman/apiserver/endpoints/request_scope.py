@@ -23,6 +23,7 @@ from steersman.apiserver.endpoints.options import field_manager_of
 from steersman.apiserver.endpoints.representation import render_object
 from steersman.apiserver.generic.conversion import PendingVersions
 from steersman.apiserver.generic.writing import time_text
+from steersman.apiserver.kinds.conversion import decoders_for
 from steersman.apiserver.request import RequestContext, RequestInfo
 from steersman.schema.decoding import decode
 
@@ -94,6 +95,7 @@ class RequestScope:
             resource.api_version,
             served.decode or (None if served.struct is None else partial(decode, served.struct)),
             equivalent_versions=equivalent_api_versions(resource.kind, resource.api_version),
+            other_decoders=None if served.is_custom else decoders_for(resource),
             is_custom=served.is_custom,
             is_type_reset=subresource == "status",
             empty_lists=() if served.is_custom or served.struct is None else empty_lists_of(served.struct),

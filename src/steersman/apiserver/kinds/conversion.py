@@ -51,6 +51,33 @@ def conversions_for(resource: Resource) -> tuple[Conversion | None, Conversion |
     )
 
 
+def decoders_for(resource: Resource) -> dict[str, Callable[[Tree], tuple[Tree, list[str]]]]:
+    """Return by API version a decoder of the kind's other versions: it returns the object in the version of the resource,
+    and the paths of its unknown fields.
+
+    Upstream: ``UniversalDecoder``, which decodes any version and converts it.
+    """
+    decoders: dict[str, Callable[[Tree], tuple[Tree, list[str]]]] = {}
+    for (kind, served, storage), (to_storage, from_storage) in _CHANGES.items():
+        if (kind, storage) == (resource.kind, resource.api_version):
+            decoders[served] = _decoder(to_storage, kind, served, storage)
+        elif (kind, served) == (resource.kind, resource.api_version):
+            decoders[storage] = _decoder(from_storage, kind, storage, served)
+    return decoders
+
+
+def _decoder(change: Conversion, kind: str, source: str, target: str) -> Callable[[Tree], tuple[Tree, list[str]]]:
+    group, _, version = source.rpartition("/")
+    convert = _conversion(change, kind, target)
+
+    def decode_and_convert(tree: Tree) -> tuple[Tree, list[str]]:
+        decoded, unknown = decode(struct_for(group, version, kind), tree)
+        decoded.setdefault("metadata", {})
+        return convert(decoded), unknown
+
+    return decode_and_convert
+
+
 def _conversion(change: Conversion, kind: str, api_version: str) -> Conversion:
     group, _, version = api_version.rpartition("/")
 

@@ -254,3 +254,30 @@ async def test_event_written_through_the_other_group_changes_its_owner():
         answer = await server.merge("/api/v1/namespaces/default/events/a", {"message": "m"})
         owners = [(entry["apiVersion"], entry["fieldsV1"]) for entry in answer.body["metadata"]["managedFields"]]
         assert owners == [("v1", {"f:message": {}})]
+
+
+@pytest.mark.parametrize(
+    ("media_type", "patch"),
+    [
+        (
+            MERGE_PATCH,
+            {"apiVersion": "autoscaling/v1", "spec": {"metrics": None, "targetCPUUtilizationPercentage": 60}},
+        ),
+        (
+            JSON_PATCH,
+            [
+                {"op": "replace", "path": "/apiVersion", "value": "autoscaling/v1"},
+                {"op": "add", "path": "/spec/targetCPUUtilizationPercentage", "value": 60},
+            ],
+        ),
+    ],
+)
+async def test_patch_to_an_equivalent_version_is_decoded_in_that_version(media_type, patch):
+    autoscalers = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+    async with Server() as server:
+        target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+        await server.make(autoscalers, spec={"maxReplicas": 5, "scaleTargetRef": target})
+        patched = await server.call("PATCH", f"{autoscalers}/a", patch, media_type=media_type)
+        assert (patched.code, patched.body["apiVersion"]) == (200, "autoscaling/v2")
+        [metric] = patched.body["spec"]["metrics"]
+        assert metric["resource"]["target"]["averageUtilization"] == 60

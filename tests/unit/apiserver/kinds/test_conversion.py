@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from steersman.apimachinery.codec import DecodeError
-from steersman.apiserver.kinds.conversion import conversions_for
+from steersman.apiserver.kinds.conversion import conversions_for, decoders_for
 from steersman.schema.resources import Resource, table
 
 
@@ -89,3 +89,22 @@ def test_conversion_raises_for_unconvertible_values():
     to_storage, _ = conversions_for(_resource("events.k8s.io", "v1", "events"))
     with pytest.raises(DecodeError):
         to_storage({"metadata": {}, "regarding": "text"})
+
+
+def test_decoders_for_convert_other_versions_in_both_directions():
+    own = decoders_for(_resource("events.k8s.io", "v1", "events"))
+    event, unknown = own["v1"]({**CORE_EVENT, "surplus": 1})
+    assert (event["apiVersion"], event["note"], unknown) == ("events.k8s.io/v1", "it is here", ["surplus"])
+    core = decoders_for(_resource("", "v1", "events"))
+    assert core["events.k8s.io/v1"](event)[0] == {**CORE_EVENT, "metadata": {"name": "e", "namespace": "n"}}
+
+
+def test_decoders_for_accept_objects_without_metadata():
+    decoders = decoders_for(_resource("autoscaling", "v2", "horizontalpodautoscalers"))
+    tree = {"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "spec": {"maxReplicas": 3}}
+    decoded, _ = decoders["autoscaling/v1"](tree)
+    assert (decoded["apiVersion"], decoded["spec"]["maxReplicas"]) == ("autoscaling/v2", 3)
+
+
+def test_decoders_for_are_empty_for_kinds_of_one_version():
+    assert decoders_for(_resource("", "v1", "configmaps")) == {}
