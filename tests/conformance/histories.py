@@ -92,11 +92,31 @@ class Scenario:
     async def delete_pod(self, world: World) -> None:
         await world.delete_any(Pod)
 
+    async def create_pod(self, world: World, name: str) -> None:
+        """Create a Pod of the scenario, for ``replace_pod``."""
+        raise NotImplementedError
+
+    async def remove_pod(self, world: World, pod: Pod, *, grace_period_seconds: int) -> None:
+        await world.client.delete_object(pod, grace_period_seconds=grace_period_seconds)
+
+    async def replace_pod(self, world: World) -> None:
+        """Recreate a Pod under its name, perhaps on another Node, as a StatefulSet does."""
+        pod = await world.any(Pod)
+        if pod is not None:
+            await self.remove_pod(world, pod, grace_period_seconds=0)
+            await self.create_pod(world, name_of(pod))
+
     async def terminate_pod(self, world: World) -> None:
         """Delete a Pod, with or without a grace period."""
         pod = await world.any(Pod)
         if pod is not None:
-            await world.client.delete_object(pod, grace_period_seconds=world.dice.choice([0, 30]))
+            await self.remove_pod(world, pod, grace_period_seconds=world.dice.choice([0, 30]))
+
+    async def end_pod(self, world: World) -> None:
+        """Let the containers of a Pod end, with success or not."""
+        pod = await world.any(Pod)
+        if pod is not None:
+            await world.set_ready(pod, ready=False, phase=world.dice.choice(["Succeeded", "Failed"]))
 
 
 class World:
@@ -162,6 +182,12 @@ class World:
         condition = PodCondition(type="Ready", status=str(ready), lastTransitionTime=now)
         tree = {"status": {"phase": phase, "conditions": [condition]}}
         await self.client.patch(Pod, name_of(pod), tree, namespace=NAMESPACE, subresource="status")
+
+    async def bind(self, pod: Pod, node: str) -> None:
+        """Assign a Pod to a Node as the scheduler."""
+        target = {"apiVersion": "v1", "kind": "Node", "name": node}
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name_of(pod)}, "target": target}
+        await self.client.create_subresource(Pod, name_of(pod), "binding", binding, namespace=NAMESPACE)
 
     async def make_pods_ready(self) -> None:
         """Act as kubelets that make some Pods ready."""

@@ -164,21 +164,14 @@ class Attachments(Scenario):
     # Pods
 
     async def make_pod(self, world: World) -> None:
-        await self._make_pod(world, f"p{world.dice.randrange(PODS)}")
+        await self.create_pod(world, f"p{world.dice.randrange(PODS)}")
 
-    async def _make_pod(self, world: World, name: str) -> None:
+    async def create_pod(self, world: World, name: str) -> None:
         numbers = world.dice.sample(range(len(VOLUMES)), world.dice.choice([0, 1, 1, 2]))
         volumes = [{"name": f"v{number}", "persistentVolumeClaim": {"claimName": f"c{number}"}} for number in numbers]
         spec = {"nodeName": world.dice.choice(NODES), "containers": [{"name": "c", "image": "i"}], "volumes": volumes}
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
         await world.client.create(body, namespace=NAMESPACE)
-
-    async def replace_pod(self, world: World) -> None:
-        """Recreate the pod under its name, perhaps on another Node, as a StatefulSet does."""
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.client.delete_object(pod, grace_period_seconds=0)
-            await self._make_pod(world, name_of(pod))
 
     async def end_pod(self, world: World) -> None:
         pod = await world.any(Pod)

@@ -41,9 +41,9 @@ class Claims(Scenario):
     # Pods
 
     async def make_pod(self, world: World) -> None:
-        await self._make_pod(world, f"p{world.dice.randrange(PODS)}")
+        await self.create_pod(world, f"p{world.dice.randrange(PODS)}")
 
-    async def _make_pod(self, world: World, name: str) -> None:
+    async def create_pod(self, world: World, name: str) -> None:
         dice = world.dice
         claim = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
         volumes = [
@@ -61,23 +61,10 @@ class Claims(Scenario):
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
         await world.client.create(body, namespace=NAMESPACE)
 
-    async def replace_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.client.delete_object(pod, grace_period_seconds=0)
-            await self._make_pod(world, name_of(pod))
-
-    async def end_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.set_ready(pod, ready=False, phase=world.dice.choice(["Succeeded", "Failed"]))
-
     async def assign(self, world: World) -> None:
         pod = await world.any(Pod, lambda pod: not node_of(pod))
         if pod is not None:
-            target = {"apiVersion": "v1", "kind": "Node", "name": "n"}
-            body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name_of(pod)}, "target": target}
-            await world.client.create_subresource(Pod, name_of(pod), "binding", body, namespace=NAMESPACE)
+            await world.bind(pod, "n")
 
     # Claims
 

@@ -67,9 +67,9 @@ class Devicetaints(Scenario):
     # Pods and their claims
 
     async def make_pod(self, world: World) -> None:
-        await self._make_pod(world, f"p{world.dice.randrange(PODS)}")
+        await self.create_pod(world, f"p{world.dice.randrange(PODS)}")
 
-    async def _make_pod(self, world: World, name: str) -> None:
+    async def create_pod(self, world: World, name: str) -> None:
         dice = world.dice
         claims = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name}}
         request = {"name": "r", "exactly": {"deviceClassName": "any"}}
@@ -91,18 +91,9 @@ class Devicetaints(Scenario):
         self._must_stay[uid_of(pod)] = _Use(name, result["pool"], result["device"], result["tolerations"])
         await world.client.update_status({**claim, "status": status}, namespace=NAMESPACE)
 
-    async def terminate_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            self._must_stay.pop(uid_of(pod), None)
-            await world.client.delete_object(pod, grace_period_seconds=world.dice.choice([0, 30]))
-
-    async def replace_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            self._must_stay.pop(uid_of(pod), None)
-            await world.client.delete_object(pod, grace_period_seconds=0)
-            await self._make_pod(world, name_of(pod))
+    async def remove_pod(self, world: World, pod: Pod, *, grace_period_seconds: int) -> None:
+        self._must_stay.pop(uid_of(pod), None)
+        await super().remove_pod(world, pod, grace_period_seconds=grace_period_seconds)
 
     async def free(self, world: World) -> None:
         """Deallocate a claim that may be in use."""

@@ -92,9 +92,9 @@ class Evictions(Scenario):
     # Pods
 
     async def make_pod(self, world: World) -> None:
-        await self._make(world, f"p{world.dice.randrange(PODS)}")
+        await self.create_pod(world, f"p{world.dice.randrange(PODS)}")
 
-    async def _make(self, world: World, name: str) -> None:
+    async def create_pod(self, world: World, name: str) -> None:
         dice = world.dice
         metadata: dict[str, Any] = {"name": name, "finalizers": [HOLD] if dice.random() < 0.2 else []}
         spec: dict[str, Any] = {"tolerations": dice.choice(_TOLERATIONS), "containers": [{"name": "c", "image": "i"}]}
@@ -102,34 +102,15 @@ class Evictions(Scenario):
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
         self._must_stay[uid_of(await world.client.create(body, namespace=NAMESPACE))] = name
 
-    async def terminate_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await self._remove(world, pod, grace_period_seconds=world.dice.choice([0, 30]))
-
-    async def _remove(self, world: World, pod: Pod, *, grace_period_seconds: int) -> None:
+    async def remove_pod(self, world: World, pod: Pod, *, grace_period_seconds: int) -> None:
         self._must_stay.pop(uid_of(pod), None)
-        await world.client.delete_object(pod, grace_period_seconds=grace_period_seconds)
-
-    async def replace_pod(self, world: World) -> None:
-        """Recreate the pod under its name, as a StatefulSet does."""
-        pod = await world.any(Pod)
-        if pod is not None:
-            await self._remove(world, pod, grace_period_seconds=0)
-            await self._make(world, name_of(pod))
-
-    async def end_pod(self, world: World) -> None:
-        pod = await world.any(Pod)
-        if pod is not None:
-            await world.set_ready(pod, ready=False, phase=world.dice.choice(["Succeeded", "Failed"]))
+        await super().remove_pod(world, pod, grace_period_seconds=grace_period_seconds)
 
     async def assign(self, world: World) -> None:
         """Assign a pod to a Node, as the scheduler does."""
         pod = await world.any(Pod, lambda pod: not node_of(pod))
         if pod is not None:
-            target = {"apiVersion": "v1", "kind": "Node", "name": world.dice.choice(NODES)}
-            body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name_of(pod)}, "target": target}
-            await world.client.create_subresource(Pod, name_of(pod), "binding", body, namespace=NAMESPACE)
+            await world.bind(pod, world.dice.choice(NODES))
 
     # What must be so
 

@@ -162,9 +162,7 @@ class Protection(Scenario):
     async def assign(self, world: World) -> None:
         pod = await world.any(Pod, lambda pod: not node_of(pod))
         if pod is not None:
-            target = {"apiVersion": "v1", "kind": "Node", "name": "n"}
-            body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name_of(pod)}, "target": target}
-            await world.client.create_subresource(Pod, name_of(pod), "binding", body, namespace=NAMESPACE)
+            await world.bind(pod, "n")
 
     async def end_pod(self, world: World) -> None:
         pod = await world.any(Pod, lambda pod: not is_finished(pod))
