@@ -4,7 +4,6 @@ import base64
 import json
 from typing import Any
 
-import pytest
 from tests.unit.apiserver.crd.converting import (
     APPLY,
     DEFINITION,
@@ -12,7 +11,6 @@ from tests.unit.apiserver.crd.converting import (
     V1,
     V2,
     Converter,
-    converted_screens,
     definition,
     request,
     screen,
@@ -27,94 +25,85 @@ SMALL = {"size": "1x2"}
 SMALL_V2 = {"width": 1, "height": 2}
 
 
-@pytest.fixture
-def converter():
-    return Converter()
-
-
-@pytest.fixture
-async def server(converter):
-    async with converted_screens(converter) as started:
-        yield started
-
-
-async def store_in_v2(server: InProcessAPIServer, converter: Converter) -> None:
+async def store_in_v2(converting_server: InProcessAPIServer, converter: Converter) -> None:
     spec = definition(webhook(f"{converter.url}/convert"), stored="v2")["spec"]
-    changed = await request(server, "PATCH", DEFINITION, {"spec": spec}, **MERGE)
+    changed = await request(converting_server, "PATCH", DEFINITION, {"spec": spec}, **MERGE)
     assert changed["status"]["storedVersions"] == ["v1", "v2"]
-    custom = server.core._custom._custom
-    await until(server, V2, lambda _: custom["screens.example.com"].versions["v2"].is_stored)
-    await until(server, V2, lambda answer: answer.get("kind") == "ScreenList")
+    custom = converting_server.core._custom._custom
+    await until(converting_server, V2, lambda _: custom["screens.example.com"].versions["v2"].is_stored)
+    await until(converting_server, V2, lambda answer: answer.get("kind") == "ScreenList")
 
 
-def stored_version(server: InProcessAPIServer, name: str) -> str:
+def stored_version(converting_server: InProcessAPIServer, name: str) -> str:
     """Return the version in which an object is stored; empty for the storage version."""
-    cache = server.core.resources.registry.get("example.com", "v2", "screens").cache
+    cache = converting_server.core.resources.registry.get("example.com", "v2", "screens").cache
     return cache.get(cache.key("default", name)).api_version
 
 
-async def test_objects_stored_before_the_storage_version_changed_are_converted(server, converter):
-    await request(server, "POST", V1, screen("a", SMALL))
-    await store_in_v2(server, converter)
-    await request(server, "POST", V2, screen("b", SMALL_V2, version="v2"))
-    assert (stored_version(server, "a"), stored_version(server, "b")) == ("example.com/v1", "")
+async def test_objects_stored_before_the_storage_version_changed_are_converted(converting_server, converter):
+    await request(converting_server, "POST", V1, screen("a", SMALL))
+    await store_in_v2(converting_server, converter)
+    await request(converting_server, "POST", V2, screen("b", SMALL_V2, version="v2"))
+    assert (stored_version(converting_server, "a"), stored_version(converting_server, "b")) == ("example.com/v1", "")
     converter.bodies.clear()
-    assert [item["spec"] for item in (await request(server, "GET", V2))["items"]] == [SMALL_V2, SMALL_V2]
-    assert [item["spec"] for item in (await request(server, "GET", V1))["items"]] == [SMALL, SMALL]
+    assert [item["spec"] for item in (await request(converting_server, "GET", V2))["items"]] == [SMALL_V2, SMALL_V2]
+    assert [item["spec"] for item in (await request(converting_server, "GET", V1))["items"]] == [SMALL, SMALL]
     assert converter.calls == [["a"], ["b"]]
 
 
-async def test_apply_of_nothing_rewrites_an_object_of_an_old_version(server, converter):
-    response = await request(server, "POST", V1, screen("a", SMALL))
-    await store_in_v2(server, converter)
+async def test_apply_of_nothing_rewrites_an_object_of_an_old_version(converting_server, converter):
+    response = await request(converting_server, "POST", V1, screen("a", SMALL))
+    await store_in_v2(converting_server, converter)
     body = {
         "apiVersion": "example.com/v2",
         "kind": "Screen",
         "metadata": {"name": "a", "uid": response["metadata"]["uid"]},
     }
-    rewritten = await request(server, "PATCH", f"{V2}/a?fieldManager=migrator", body, **APPLY)
+    rewritten = await request(converting_server, "PATCH", f"{V2}/a?fieldManager=migrator", body, **APPLY)
     assert (rewritten["spec"], rewritten["metadata"]["generation"]) == (SMALL_V2, 1)
     assert int(rewritten["metadata"]["resourceVersion"]) > int(response["metadata"]["resourceVersion"])
-    assert stored_version(server, "a") == ""
-    again = await request(server, "PATCH", f"{V2}/a?fieldManager=migrator", body, **APPLY)
+    assert stored_version(converting_server, "a") == ""
+    again = await request(converting_server, "PATCH", f"{V2}/a?fieldManager=migrator", body, **APPLY)
     assert again["metadata"]["resourceVersion"] == rewritten["metadata"]["resourceVersion"]
 
 
-async def test_converted_objects_are_pruned_by_the_schema_of_their_version(server, converter):
+async def test_converted_objects_are_pruned_by_the_schema_of_their_version(converting_server, converter):
     def add(review):
         for converted_object in review["response"]["convertedObjects"]:
             converted_object["spec"]["unknown"] = True
         return review
 
     converter.change = add
-    response = await request(server, "POST", V2, screen("a", SMALL_V2, version="v2"))
+    response = await request(converting_server, "POST", V2, screen("a", SMALL_V2, version="v2"))
     assert response["spec"] == SMALL_V2
-    assert (await request(server, "GET", f"{V1}/a"))["spec"] == SMALL
+    assert (await request(converting_server, "GET", f"{V1}/a"))["spec"] == SMALL
 
 
 async def test_strategy_none_reads_objects_in_the_version_that_they_are_stored_in():
-    async with InProcessAPIServer() as server:
+    async with InProcessAPIServer() as converting_server:
         tree = definition({"strategy": "None"})
         versions = tree["spec"]["versions"]
         properties = versions[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
         properties["size"] = {"type": "string", "default": "1x1"}
-        await request(server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", tree)
-        await until(server, V1, lambda answer: answer.get("kind") == "ScreenList")
-        await request(server, "POST", V1, screen("a", {"replicas": 2}))
+        await request(converting_server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", tree)
+        await until(converting_server, V1, lambda answer: answer.get("kind") == "ScreenList")
+        await request(converting_server, "POST", V1, screen("a", {"replicas": 2}))
         versions[0]["storage"], versions[1]["storage"] = False, True
         versions[1]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["size"] = {"type": "string"}
-        await request(server, "PATCH", DEFINITION, {"spec": {"versions": versions}}, **MERGE)
-        custom = server.core._custom._custom
-        await until(server, V2, lambda _: custom["screens.example.com"].versions["v2"].is_stored)
-        await request(server, "GET", V2)  # fills the cache of the new storage version
-        assert stored_version(server, "a") == "example.com/v1"
-        shown = await until(server, f"{V2}/a", lambda answer: "spec" in answer)
+        await request(converting_server, "PATCH", DEFINITION, {"spec": {"versions": versions}}, **MERGE)
+        custom = converting_server.core._custom._custom
+        await until(converting_server, V2, lambda _: custom["screens.example.com"].versions["v2"].is_stored)
+        await request(converting_server, "GET", V2)  # fills the cache of the new storage version
+        assert stored_version(converting_server, "a") == "example.com/v1"
+        shown = await until(converting_server, f"{V2}/a", lambda answer: "spec" in answer)
         assert (shown["apiVersion"], shown["spec"]) == ("example.com/v2", {"replicas": 2, "size": "1x1"})
-        patched = await request(server, "PATCH", f"{V2}/a?fieldManager=m", screen("a", {}, version="v2"), **APPLY)
-        assert (patched["spec"], stored_version(server, "a")) == ({"replicas": 2, "size": "1x1"}, "")
+        patched = await request(
+            converting_server, "PATCH", f"{V2}/a?fieldManager=m", screen("a", {}, version="v2"), **APPLY
+        )
+        assert (patched["spec"], stored_version(converting_server, "a")) == ({"replicas": 2, "size": "1x1"}, "")
 
 
-async def test_policies_see_objects_in_the_version_that_they_match(server, converter):
+async def test_policies_see_objects_in_the_version_that_they_match(converting_server, converter):
     group = "admissionregistration.k8s.io"
     rule = {"apiGroups": ["example.com"], "apiVersions": ["v2"], "operations": ["*"], "resources": ["screens"]}
     policy = {
@@ -125,18 +114,18 @@ async def test_policies_see_objects_in_the_version_that_they_match(server, conve
         },
     }
     binding = {"metadata": {"name": "width"}, "spec": {"policyName": "width", "validationActions": ["Deny"]}}
-    await request(server, "POST", f"/apis/{group}/v1/validatingadmissionpolicies", policy)
-    await request(server, "POST", f"/apis/{group}/v1/validatingadmissionpolicybindings", binding)
-    assert "spec" in await request(server, "POST", V1, screen("a", SMALL))
-    refused = await request(server, "POST", V1, screen("b", {"size": "100x2"}))
+    await request(converting_server, "POST", f"/apis/{group}/v1/validatingadmissionpolicies", policy)
+    await request(converting_server, "POST", f"/apis/{group}/v1/validatingadmissionpolicybindings", binding)
+    assert "spec" in await request(converting_server, "POST", V1, screen("a", SMALL))
+    refused = await request(converting_server, "POST", V1, screen("b", {"size": "100x2"}))
     assert (refused["code"], "too wide" in refused["message"]) == (422, True)
     converter.is_down = True
-    failed = await request(server, "POST", V1, screen("b", SMALL))
+    failed = await request(converting_server, "POST", V1, screen("b", SMALL))
     text = "failed to configure binding: failed to convert object version: conversion webhook for example.com/v1, Kind="
     assert (failed["code"], text in failed["message"]) == (422, True)
 
 
-async def test_mutating_webhook_of_another_version_gets_and_patches_that_version(server, converter):
+async def test_mutating_webhook_of_another_version_gets_and_patches_that_version(converting_server, converter):
     async def widen(_: str, review: Any) -> bytes:
         patch = [{"op": "replace", "path": "/spec/width", "value": 7}]
         response = {
@@ -157,8 +146,8 @@ async def test_mutating_webhook_of_another_version_gets_and_patches_that_version
             "admissionReviewVersions": ["v1"],
         }
         group = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
-        await request(server, "POST", group, {"metadata": {"name": "widen"}, "webhooks": [hook]})
-        new_response = await request(server, "POST", V1, screen("a", SMALL))
+        await request(converting_server, "POST", group, {"metadata": {"name": "widen"}, "webhooks": [hook]})
+        new_response = await request(converting_server, "POST", V1, screen("a", SMALL))
         assert (new_response["apiVersion"], new_response["spec"]) == ("example.com/v1", {"size": "7x2"})
         [review] = mutating.bodies
         assert (review["request"]["object"]["apiVersion"], review["request"]["object"]["spec"]) == (
@@ -167,6 +156,6 @@ async def test_mutating_webhook_of_another_version_gets_and_patches_that_version
         )
         assert review["request"]["requestKind"]["version"] == "v1"
         converter.is_down = True
-        failed = await request(server, "POST", V1, screen("b", SMALL))
+        failed = await request(converting_server, "POST", V1, screen("b", SMALL))
     text = "Internal error occurred: conversion webhook for example.com/v1, Kind=Screen failed: Post"
     assert (failed["code"], failed["message"].startswith(text)) == (500, True)

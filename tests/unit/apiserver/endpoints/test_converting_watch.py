@@ -4,22 +4,10 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 
-import pytest
 from tests.busy_machine import HANG_SECONDS
-from tests.unit.apiserver.crd.converting import MERGE, V1, V2, Converter, converted_screens, request, screen
+from tests.unit.apiserver.crd.converting import MERGE, V1, V2, request, screen
 
 SMALL = {"size": "1x2"}
-
-
-@pytest.fixture
-def converter():
-    return Converter()
-
-
-@pytest.fixture
-async def server(converter):
-    async with converted_screens(converter) as started:
-        yield started
 
 
 class Events:
@@ -38,48 +26,48 @@ class Events:
 
 
 @asynccontextmanager
-async def watching(server, query=""):
-    async with server.open("GET", f"{V2}?watch=1&{query}") as chunks:
+async def watching(converting_server, query=""):
+    async with converting_server.open("GET", f"{V2}?watch=1&{query}") as chunks:
         yield Events(chunks)
 
 
-async def test_watch_converts_the_initial_state_and_later_changes(server, converter):
+async def test_watch_converts_the_initial_state_and_later_changes(converting_server, converter):
     for name in "ab":
-        await request(server, "POST", V1, screen(name, SMALL))
-    async with watching(server) as events:
+        await request(converting_server, "POST", V1, screen(name, SMALL))
+    async with watching(converting_server) as events:
         initial = [await events.next() for _ in range(2)]
         assert [(kind, tree["spec"]) for kind, tree in initial] == [("ADDED", {"width": 1, "height": 2})] * 2
         assert converter.calls == [["a", "b"]]
-        await request(server, "PATCH", f"{V1}/a", {"spec": {"size": "3x4"}}, **MERGE)
+        await request(converting_server, "PATCH", f"{V1}/a", {"spec": {"size": "3x4"}}, **MERGE)
         kind, tree = await events.next()
         assert (kind, tree["apiVersion"], tree["spec"]) == ("MODIFIED", "example.com/v2", {"width": 3, "height": 4})
-        deleted = await request(server, "DELETE", f"{V1}/a")
+        deleted = await request(converting_server, "DELETE", f"{V1}/a")
         kind, tree = await events.next()
         assert (kind, tree["spec"]["width"], deleted["status"]) == ("DELETED", 3, "Success")
 
 
-async def test_watches_of_one_version_share_conversions(server, converter):
-    async with watching(server) as first, watching(server) as second:
-        await request(server, "POST", V1, screen("a", SMALL))
+async def test_watches_of_one_version_share_conversions(converting_server, converter):
+    async with watching(converting_server) as first, watching(converting_server) as second:
+        await request(converting_server, "POST", V1, screen("a", SMALL))
         assert await first.next() == await second.next()
     assert converter.calls == [["a"]]
 
 
-async def test_selectors_of_a_watch_see_the_version_served(server):
-    await request(server, "POST", V1, screen("a", SMALL))
-    async with watching(server, "fieldSelector=spec.width=3") as events:
-        await request(server, "PATCH", f"{V1}/a", {"spec": {"size": "3x4"}}, **MERGE)
+async def test_selectors_of_a_watch_see_the_version_served(converting_server):
+    await request(converting_server, "POST", V1, screen("a", SMALL))
+    async with watching(converting_server, "fieldSelector=spec.width=3") as events:
+        await request(converting_server, "PATCH", f"{V1}/a", {"spec": {"size": "3x4"}}, **MERGE)
         assert (await events.next())[0] == "ADDED"
-        await request(server, "PATCH", f"{V1}/a", {"spec": {"size": "5x4"}}, **MERGE)
+        await request(converting_server, "PATCH", f"{V1}/a", {"spec": {"size": "5x4"}}, **MERGE)
         kind, tree = await events.next()
         assert (kind, tree["spec"]["width"]) == ("DELETED", 3)
 
 
-async def test_watch_continues_when_the_converter_recovers(server, converter):
-    async with watching(server) as events:
+async def test_watch_continues_when_the_converter_recovers(converting_server, converter):
+    async with watching(converting_server) as events:
         converter.is_down = True
-        await request(server, "POST", V1, screen("a", SMALL))
-        await request(server, "POST", V1, screen("b", SMALL))
+        await request(converting_server, "POST", V1, screen("a", SMALL))
+        await request(converting_server, "POST", V1, screen("b", SMALL))
         waiting = asyncio.ensure_future(events.next())
         while len(converter.calls) < 2:  # noqa: ASYNC110 — failed calls
             await asyncio.sleep(0.01)  # noqa: TID251 — the server runs on the real clock
@@ -89,26 +77,26 @@ async def test_watch_continues_when_the_converter_recovers(server, converter):
         assert [(kind, tree["metadata"]["name"]) for kind, tree in seen] == [("ADDED", "a"), ("ADDED", "b")]
 
 
-async def test_initial_state_that_cannot_be_converted_is_an_error_event(server, converter):
-    await request(server, "POST", V1, screen("a", SMALL))
+async def test_initial_state_that_cannot_be_converted_is_an_error_event(converting_server, converter):
+    await request(converting_server, "POST", V1, screen("a", SMALL))
     converter.is_down = True
-    async with watching(server) as events:
+    async with watching(converting_server) as events:
         kind, status = await events.next()
     assert (kind, status["code"]) == ("ERROR", 500)
     assert status["message"].startswith("conversion webhook for example.com/v1, Kind=Screen failed: ")
 
 
-async def test_watch_from_a_version_converts_what_followed(server):
-    response = await request(server, "POST", V1, screen("a", SMALL))
-    await request(server, "POST", V1, screen("b", SMALL))
-    async with watching(server, f"resourceVersion={response['metadata']['resourceVersion']}") as events:
+async def test_watch_from_a_version_converts_what_followed(converting_server):
+    response = await request(converting_server, "POST", V1, screen("a", SMALL))
+    await request(converting_server, "POST", V1, screen("b", SMALL))
+    async with watching(converting_server, f"resourceVersion={response['metadata']['resourceVersion']}") as events:
         kind, tree = await events.next()
         assert (kind, tree["metadata"]["name"], tree["spec"]["width"]) == ("ADDED", "b", 1)
 
 
-async def test_partial_metadata_is_converted(server):
-    await request(server, "POST", V1, screen("a", SMALL))
+async def test_partial_metadata_is_converted(converting_server):
+    await request(converting_server, "POST", V1, screen("a", SMALL))
     accept = {"accept": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}
-    async with server.open("GET", f"{V2}?watch=1", headers=accept) as chunks:
+    async with converting_server.open("GET", f"{V2}?watch=1", headers=accept) as chunks:
         kind, tree = await Events(chunks).next()
     assert (kind, tree["kind"], tree["metadata"]["name"]) == ("ADDED", "PartialObjectMetadata", "a")
