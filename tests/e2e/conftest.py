@@ -8,13 +8,15 @@ import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.busy_machine import HANG_SECONDS
 
+from steersman.client import Client
+from steersman.client.connecting import connect
 from steersman.testing import ControlPlane
 
 MANIFESTS = Path(__file__).parent / "manifests"
@@ -30,6 +32,20 @@ def cluster() -> Iterator[ControlPlane]:
     """A durable control plane, as ``steersman up`` would run it."""
     with ControlPlane(ephemeral=False) as started:
         yield started
+
+
+@pytest.fixture
+def plane() -> Iterator[ControlPlane]:
+    """A control plane of one test."""
+    with ControlPlane() as started:
+        yield started
+
+
+@pytest.fixture
+async def client(plane: ControlPlane) -> AsyncIterator[Client]:
+    """A client of ``plane``."""
+    async with connect(plane.kubeconfig) as connected:
+        yield connected
 
 
 class Kubectl:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from tests.busy_machine import HANG_SECONDS
 from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
 
 from steersman.apimachinery.errors import StatusError
-from steersman.client import Client, connect
+from steersman.client import Client
 from steersman.testing import ControlPlane
 
 PAGE = Path(__file__).parents[2] / "docs" / "webhooks.md"
@@ -36,18 +35,6 @@ async def respond(path: str, review: Any) -> bytes | None:
         return http_response(b"", status=307, headers="Location: https://127.0.0.1:1/\r\n")
     allowed = "deny" not in request["object"]["metadata"].get("labels", {})
     return http_response({**review, "response": {"uid": request["uid"], "allowed": allowed}})
-
-
-@pytest.fixture
-def server() -> Iterator[ControlPlane]:
-    with ControlPlane() as started:
-        yield started
-
-
-@pytest.fixture
-async def client(server: ControlPlane) -> AsyncIterator[Client]:
-    async with connect(server.kubeconfig) as connected:
-        yield connected
 
 
 def config_map(name: str, **labels: str) -> dict[str, Any]:
@@ -115,8 +102,8 @@ async def test_webhook_with_another_certificate_is_rejected(client: Client):
         assert hook.targets == []
 
 
-async def test_webhook_that_is_the_api_server_itself_fails(server: ControlPlane, client: Client):
-    ca = base64.b64encode(server.ca.read_bytes()).decode()
-    url = f"{server.url}/api/v1/namespaces/default/configmaps"
+async def test_webhook_that_is_the_api_server_itself_fails(plane: ControlPlane, client: Client):
+    ca = base64.b64encode(plane.ca.read_bytes()).decode()
+    url = f"{plane.url}/api/v1/namespaces/default/configmaps"
     await client.create(configuration("demo", {"url": url, "caBundle": ca}))
     assert "failed calling webhook" in await refusal(client, config_map("a"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from tests.unit.apiserver.crd.converting import convert
 from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
 
 from steersman.apimachinery.errors import StatusError
-from steersman.client import Client, connect, custom, tree
+from steersman.client import Client, custom, tree
 from steersman.client.errors import NotFound
 from steersman.testing import ControlPlane
 
@@ -42,17 +42,11 @@ async def respond(path: str, review: Any) -> bytes | None:
 
 
 @pytest.fixture
-def server(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
+def plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     migrates = "migration" in request.node.name
     arguments = ("--runtime-config=storagemigration.k8s.io/v1beta1=true",) if migrates else ()
     with ControlPlane(whole=migrates, nodes=0, arguments=arguments) as started:
         yield started
-
-
-@pytest.fixture
-async def client(server: ControlPlane) -> AsyncIterator[Client]:
-    async with connect(server.kubeconfig) as connected:
-        yield connected
 
 
 async def define(client: Client, client_config: dict[str, Any]) -> None:

@@ -65,12 +65,6 @@ Start = Callable[[list[str]], "subprocess.Popen[bytes]"]
 
 
 @pytest.fixture
-def plane() -> Iterator[ControlPlane]:
-    with ControlPlane() as started:
-        yield started
-
-
-@pytest.fixture
 def start(plane: ControlPlane) -> Iterator[Start]:
     """Start processes against the cluster, and end those that are left."""
     processes = []

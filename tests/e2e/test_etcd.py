@@ -15,6 +15,7 @@ import pytest
 from scripts.etcd_cluster import EtcdCluster, find_binary
 from scripts.etcd_server_loss import balanced_servers, haproxy, write
 from tests.busy_machine import HANG_SECONDS
+from tests.waits import wait_until
 
 from steersman.client import Client, tree
 from steersman.client.connecting import connect
@@ -66,15 +67,11 @@ async def started(*planes: Plane) -> Any:
             plane.end(signal.SIGKILL)
 
 
-async def until_ready(client: Client, name: str, replicas: int) -> None:
-    async with (
-        asyncio.timeout(HANG_SECONDS),
-        client.watch(DEPLOYMENT, namespace="default", field_selector=f"metadata.name={name}") as events,
-    ):
-        async for event in events:
-            if event.type in ("ADDED", "MODIFIED") and event.object.get("status", {}).get("readyReplicas") == replicas:
-                return
-    raise AssertionError("the watch has ended")
+async def wait_ready(client: Client, name: str, replicas: int) -> None:
+    def is_ready(deployment: Any) -> bool:
+        return deployment.get("status", {}).get("readyReplicas") == replicas
+
+    await wait_until(client, DEPLOYMENT, is_ready, name=name, namespace="default")
 
 
 def deployment(name: str, replicas: int) -> dict[str, Any]:
@@ -107,7 +104,7 @@ async def test_deployment_rolls_out_and_survives_the_death_of_the_control_plane(
         async with started(plane):
             async with connect(plane.kubeconfig) as client:
                 await client.create(deployment("web", 3), namespace="default")
-                await until_ready(client, "web", 3)
+                await wait_ready(client, "web", 3)
                 acknowledged: list[str] = []
                 writing = asyncio.create_task(write_until_refused(client, "cm", acknowledged))
                 while len(acknowledged) < 30:
@@ -118,9 +115,9 @@ async def test_deployment_rolls_out_and_survives_the_death_of_the_control_plane(
             await asyncio.to_thread(plane.start)
             async with connect(plane.kubeconfig) as client:
                 assert set(acknowledged) <= await names(client)
-                await until_ready(client, "web", 3)
+                await wait_ready(client, "web", 3)
                 await client.create(deployment("second", 2), namespace="default")
-                await until_ready(client, "second", 2)
+                await wait_ready(client, "second", 2)
         keys = cluster.members[0].control("get", "/registry/deployments/", "--prefix", "--keys-only").split()
         assert keys == ["/registry/deployments/default/second", "/registry/deployments/default/web"]
 

@@ -13,8 +13,8 @@ import yaml
 from tests.busy_machine import LONG_HANG_SECONDS
 from tests.e2e.conftest import post
 from tests.e2e.watching import until, until_one
+from tests.waits import is_ready
 
-from steersman.apimachinery.trees import Tree
 from steersman.nodes.processes.images import read_images
 from steersman.testing import ControlPlane
 
@@ -36,10 +36,6 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
 
 
-def conditions(obj: Tree) -> dict[str, str]:
-    return {condition["type"]: condition["status"] for condition in obj.get("status", {}).get("conditions") or ()}
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A control plane with the node templates and the stages of the pages."""
@@ -52,10 +48,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
         until(started, "/api/v1/nodes", lambda nodes: len(nodes) == 4 and all(map(is_ready, nodes)))
         until_one(started, "/api/v1/namespaces/default/serviceaccounts/default", lambda obj: obj is not None)
         yield started
-
-
-def is_ready(obj: Tree) -> bool:
-    return conditions(obj).get("Ready") == "True"
 
 
 def test_node_template_of_the_page_makes_its_nodes(whole: ControlPlane) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -19,15 +17,16 @@ from scripts.ports import free_port
 from tests.busy_machine import HANG_SECONDS
 from tests.e2e.secure_client import get, make_token, wait_for_listener
 from tests.unit.cli import kubeadm_lines
+from tests.waits import holder_of, wait_until
 
-from steersman.apimachinery.trees import Tree
 from steersman.asynckit.clock import RealClock
 from steersman.client import Client, tree
 from steersman.client.connecting import connect
 from steersman.controlplane.certificates import Pems, make_ca, make_client, make_server
 
 LIFE = timedelta(days=1)
-LEASE, POD = tree("coordination.k8s.io/v1", "Lease"), tree("v1", "Pod")
+LEASE = tree("coordination.k8s.io/v1", "Lease")
+CONFIG_MAP, NODE, POD = tree("v1", "ConfigMap"), tree("v1", "Node"), tree("v1", "Pod")
 
 
 class Kubeadm:
@@ -100,19 +99,6 @@ def running(log: Path, command: str, *arguments: str) -> Iterator[subprocess.Pop
             process.wait(HANG_SECONDS)
 
 
-async def until(client: Client, resource: Any, name: str, namespace: str | None, holds: Any) -> Tree:
-    """Follow one object until ``holds`` is true of it."""
-    selector = f"metadata.name={name}" if name else ""
-    async with (
-        asyncio.timeout(HANG_SECONDS),
-        client.watch(resource, namespace=namespace, field_selector=selector) as events,
-    ):
-        async for event in events:
-            if event.type in ("ADDED", "MODIFIED") and holds(event.object):
-                return event.object
-    raise AssertionError(f"the watch of {name} has ended")
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> Kubeadm:
     return Kubeadm(tmp_path)
@@ -150,15 +136,15 @@ async def test_components_of_kubeadm_run_a_deployment(files: Kubeadm) -> None:
 async def run_deployment(client: Client) -> None:
     """A Deployment becomes a pod on a node, which has a range of addresses."""
     for name in ("kube-controller-manager", "kube-scheduler"):
-        await until(client, LEASE, name, "kube-system", lambda lease: lease["spec"].get("holderIdentity"))
+        await wait_until(client, LEASE, holder_of, name=name, namespace="kube-system")
     ready = {
         "conditions": [{"type": "Ready", "status": "True"}],
         "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
     }
     await client.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})
-    node = await until(client, tree("v1", "Node"), "n", None, lambda node: node["spec"].get("podCIDR"))
+    node = await wait_until(client, NODE, lambda node: node["spec"].get("podCIDR"), name="n")
     assert node["spec"]["podCIDR"] == "10.244.0.0/24"
-    await client.patch(tree("v1", "Node"), "n", {"status": ready}, subresource="status")
+    await client.patch(NODE, "n", {"status": ready}, subresource="status")
     labels = {"app": "web"}
     spec = {
         "replicas": 1,
@@ -171,14 +157,16 @@ async def run_deployment(client: Client) -> None:
     await client.create(
         {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}, namespace="default"
     )
-    pod = await until(client, POD, "", "default", lambda pod: pod["spec"].get("nodeName"))
+    pod = await wait_until(client, POD, lambda pod: pod["spec"].get("nodeName"), namespace="default")
     assert pod["spec"]["nodeName"] == "n"
 
 
 async def until_published(client: Client, files: Kubeadm) -> None:
     """The root CA and the front proxy's are those of kubeadm."""
-    root = await until(client, tree("v1", "ConfigMap"), "kube-root-ca.crt", "default", bool)
+    root = await wait_until(client, CONFIG_MAP, bool, name="kube-root-ca.crt", namespace="default")
     assert root["data"]["ca.crt"].strip() == (files.pki / "ca.crt").read_text().strip()
-    config = await until(client, tree("v1", "ConfigMap"), "extension-apiserver-authentication", "kube-system", bool)
+    config = await wait_until(
+        client, CONFIG_MAP, bool, name="extension-apiserver-authentication", namespace="kube-system"
+    )
     front_proxy = (files.pki / "front-proxy-ca.crt").read_text().strip()
     assert front_proxy in config["data"]["requestheader-client-ca-file"]

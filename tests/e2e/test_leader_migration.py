@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.busy_machine import HANG_SECONDS
+from tests.waits import holder_of, wait_until
 
 from steersman.client import Client, tree
-from steersman.client.connecting import connect
 from steersman.testing import ControlPlane
 
-LEASES = tree("coordination.k8s.io/v1", "Lease")
+LEASES, PODS = tree("coordination.k8s.io/v1", "Lease"), tree("v1", "Pod")
 MIGRATION = "move-replicasets"
 CONFIGURATION = f"""
 apiVersion: controllermanager.config.k8s.io/v1
@@ -27,18 +25,6 @@ controllerLeaders:
 - name: replicaset-controller
   component: "*"
 """
-
-
-@pytest.fixture
-def plane() -> Iterator[ControlPlane]:
-    with ControlPlane() as started:
-        yield started
-
-
-@pytest.fixture
-async def client(plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect(plane.kubeconfig) as connected:
-        yield connected
 
 
 @contextlib.contextmanager
@@ -60,15 +46,8 @@ def manager(plane: ControlPlane, directory: Path, identity: str) -> Iterator[Pat
             process.wait(HANG_SECONDS)
 
 
-async def until_held(client: Client, name: str, identity: str) -> None:
-    selector = f"metadata.name={name}"
-    async with (
-        asyncio.timeout(HANG_SECONDS),
-        client.watch(LEASES, namespace="kube-system", field_selector=selector) as events,
-    ):
-        async for event in events:
-            if event.type in ("ADDED", "MODIFIED") and (event.object["spec"].get("holderIdentity") or "") == identity:
-                return
+async def wait_held(client: Client, name: str, identity: str) -> None:
+    await wait_until(client, LEASES, lambda lease: holder_of(lease) == identity, name=name, namespace="kube-system")
 
 
 async def make_replica_set(client: Client, name: str) -> None:
@@ -79,14 +58,8 @@ async def make_replica_set(client: Client, name: str) -> None:
     await client.create(body, namespace="default")
 
 
-async def until_pod(client: Client, app: str) -> None:
-    async with (
-        asyncio.timeout(HANG_SECONDS),
-        client.watch(tree("v1", "Pod"), namespace="default", label_selector=f"app={app}") as events,
-    ):
-        async for event in events:
-            if event.type == "ADDED":
-                return
+async def wait_for_pod(client: Client, app: str) -> None:
+    await wait_until(client, PODS, bool, namespace="default", label_selector=f"app={app}")
 
 
 async def test_controller_moves_from_one_process_to_another(
@@ -96,20 +69,20 @@ async def test_controller_moves_from_one_process_to_another(
     await client.create(account, namespace="default")
     with contextlib.ExitStack() as first:
         first.enter_context(manager(plane, tmp_path, "first"))
-        await until_held(client, MIGRATION, "first")
+        await wait_held(client, MIGRATION, "first")
         await make_replica_set(client, "a")
-        await until_pod(client, "a")
+        await wait_for_pod(client, "a")
         with manager(plane, tmp_path, "second") as log:
-            await until_held(client, "second", "second")  # its main lock; the controller waits for the other one
+            await wait_held(client, "second", "second")  # its main lock; the controller waits for the other one
             first.close()
-            await until_held(client, MIGRATION, "second")
+            await wait_held(client, MIGRATION, "second")
             await make_replica_set(client, "b")
-            await until_pod(client, "b")
+            await wait_for_pod(client, "b")
         lines = log.read_text().splitlines()
     became_leader = line_of(lines, f"{MIGRATION}: second has become the leader")
     assert line_of(lines, "second: second has become the leader") < became_leader
     assert became_leader < line_of(lines, "replicaset-controller starts")
-    await until_held(client, MIGRATION, "")
+    await wait_held(client, MIGRATION, "")
 
 
 def line_of(lines: list[str], text: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import os
@@ -11,9 +10,10 @@ import shutil
 import ssl
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -22,26 +22,15 @@ from tests.busy_machine import HANG_SECONDS
 from tests.e2e.metric_names import ABSENT, UPSTREAM, exposed
 from tests.e2e.secure_client import get, make_token, wait_for_listener
 from tests.unit.listening import connected_to
+from tests.waits import holder_of, wait_until
 
 from steersman.client import Client, tree
-from steersman.client.connecting import connect
 from steersman.testing import ControlPlane
 
-EVENTS, LEASES = tree("v1", "Event"), tree("coordination.k8s.io/v1", "Lease")
+ACCOUNTS, EVENTS = tree("v1", "ServiceAccount"), tree("v1", "Event")
+LEASES = tree("coordination.k8s.io/v1", "Lease")
 MANAGER, SCHEDULER = "kube-controller-manager", "kube-scheduler"
 COMMANDS = {MANAGER: "controller-manager", SCHEDULER: "scheduler"}
-
-
-@pytest.fixture
-def plane() -> Iterator[ControlPlane]:
-    with ControlPlane() as started:
-        yield started
-
-
-@pytest.fixture
-async def client(plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect(plane.kubeconfig) as connected:
-        yield connected
 
 
 @contextmanager
@@ -62,42 +51,27 @@ def running(plane: ControlPlane, component: str, *arguments: str) -> Iterator[in
             process.wait(HANG_SECONDS)
 
 
-async def until_leading(client: Client, component: str) -> str:
+async def wait_leading(client: Client, component: str) -> str:
     """Wait until the component holds its lease; return its identity."""
-    async with (
-        asyncio.timeout(HANG_SECONDS),
-        client.watch(LEASES, namespace="kube-system", field_selector=f"metadata.name={component}") as events,
-    ):
-        async for event in events:
-            if event.type in ("ADDED", "MODIFIED") and (holder := event.object["spec"].get("holderIdentity")):
-                return str(holder)
-    raise AssertionError("the watch has ended")
+    return holder_of(await wait_until(client, LEASES, holder_of, name=component, namespace="kube-system"))
 
 
-async def until_working(client: Client) -> None:
+async def wait_working(client: Client) -> None:
     """Wait until controllers have reconciled a new namespace."""
     namespace = await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "n-"}})
-    async with (
-        asyncio.timeout(HANG_SECONDS),
-        client.watch(tree("v1", "ServiceAccount"), namespace=namespace["metadata"]["name"]) as events,
-    ):
-        async for event in events:
-            if event.type == "ADDED":
-                return
-    raise AssertionError("the watch has ended")
+    await wait_until(client, ACCOUNTS, bool, namespace=namespace["metadata"]["name"])
 
 
-async def until_event(client: Client, identity: str) -> dict[str, str]:
-    """Wait for the event of the new leader."""
-    selector = "reason=LeaderElection"
-    async with (
-        asyncio.timeout(HANG_SECONDS),
-        client.watch(EVENTS, namespace="kube-system", field_selector=selector) as events,
-    ):
-        async for event in events:
-            if isinstance(event.object, dict) and event.object.get("message") == f"{identity} became leader":
-                return dict(event.object["involvedObject"])
-    raise AssertionError("the watch has ended")
+async def wait_for_event(client: Client, identity: str) -> dict[str, str]:
+    """Wait for the event of the new leader; return the object that it is about."""
+
+    def is_of_leader(event: Any) -> bool:
+        return event.get("message") == f"{identity} became leader"
+
+    event = await wait_until(
+        client, EVENTS, is_of_leader, namespace="kube-system", field_selector="reason=LeaderElection"
+    )
+    return event["involvedObject"]
 
 
 @pytest.mark.parametrize("component", [MANAGER, SCHEDULER])
@@ -105,8 +79,8 @@ async def test_component_authenticates_and_authorizes(plane: ControlPlane, clien
     scraper = await make_token(client, "scraper", role="system:monitoring")
     other = await make_token(client, "other")
     with running(plane, component) as port:
-        identity = await until_leading(client, component)
-        involved = await until_event(client, identity)
+        identity = await wait_leading(client, component)
+        involved = await wait_for_event(client, identity)
         assert (involved["kind"], involved["name"]) == ("Lease", component)
         assert await get(port, "/healthz") == (200, "ok")
         assert (await get(port, "/healthz", "nonsense"))[0] == 401
@@ -143,7 +117,7 @@ async def test_certificate_of_the_directory_is_served_and_client_certificates_ar
     plane: ControlPlane, client: Client, tmp_path: Path
 ) -> None:
     with running(plane, SCHEDULER, f"--cert-dir={tmp_path}") as port:
-        await until_leading(client, SCHEDULER)
+        await wait_leading(client, SCHEDULER)
         context = ssl.create_default_context(cafile=tmp_path / f"{SCHEDULER}.crt")
         context.load_cert_chain(admin_pair(plane, tmp_path))
         async with connected_to("localhost", port, tls=context) as (reader, writer):
@@ -160,7 +134,7 @@ async def test_scraper_of_the_page_gets_metrics(plane: ControlPlane, client: Cli
     (block,) = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
     lines = [line.removeprefix("$ ") for line in block.splitlines()]
     with running(plane, MANAGER) as port:
-        await until_working(client)
+        await wait_working(client)
         script = "\n".join(["set -e", *lines]).replace(":10257/", f":{port}/")
         done = run_script(plane, script)
     assert done.returncode == 0, done.stderr

@@ -10,6 +10,7 @@ import pytest
 from tests.busy_machine import HANG_SECONDS, LONG_HANG_SECONDS
 from tests.e2e.conftest import MANIFESTS, Kubectl
 from tests.e2e.watching import until, until_one
+from tests.waits import is_ready
 
 from steersman.apimachinery.trees import Tree
 from steersman.testing import ControlPlane
@@ -51,12 +52,6 @@ def path(kubectl: Kubectl, resource: str, group_version: str = "") -> str:
     """Return the path of a collection in the namespace."""
     prefix = f"/apis/{group_version}" if group_version else "/api/v1"
     return f"{prefix}/namespaces/{kubectl.namespace}/{resource}"
-
-
-def is_ready(obj: Tree) -> bool:
-    """Return a node or a pod."""
-    conditions = obj.get("status", {}).get("conditions") or ()
-    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
 def all_nodes_are_ready(nodes: list[Tree]) -> bool:

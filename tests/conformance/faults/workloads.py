@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from tests.waits import is_ready
+
 from steersman.apimachinery.trees import Tree
 from steersman.client import tree
 from steersman.client.objects import name_of, uid_of
@@ -104,12 +106,6 @@ class RolloutLimits:
         size = sum(replica_set["spec"]["replicas"] for replica_set in self._objects["ReplicaSet"].values())
         if size > REPLICAS + MAX_SURGE:
             self.violations.add(f"ReplicaSets have {size} replicas, at most {REPLICAS + MAX_SURGE} are allowed")
-
-
-def is_ready(pod: Tree) -> bool:
-    """Return whether the condition ``Ready`` is true."""
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions)
 
 
 class Workloads:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lightkube.models.core_v1 import Node, Pod
-from tests.busy_machine import HANG_SECONDS
+from tests.waits import holder_of, is_ready, wait_until
 
-from steersman.client.client import Client
+from steersman.client import Client, tree
 from steersman.client.connecting import connect
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controlplane.apiserver import APIServer
@@ -22,32 +21,16 @@ from steersman.controlplane.options import APIServerOptions
 from steersman.nodes.options import NodesOptions
 from steersman.scheduler.options import set_up
 
-
-async def until(client: Client, resource: Any, name: str, holds: Any, namespace: str | None = None) -> Any:
-    """Return the object once it satisfies the condition, by watch."""
-    selector = f"metadata.name={name}"
-    async with (
-        asyncio.timeout(HANG_SECONDS),
-        client.watch(resource, namespace=namespace, field_selector=selector) as events,
-    ):
-        async for event in events:
-            if event.type != "BOOKMARK" and holds(event.object):
-                return event.object
-    raise AssertionError("the watch ended")
+ACCOUNTS, NODES, PODS = tree("v1", "ServiceAccount"), tree("v1", "Node"), tree("v1", "Pod")
 
 
-def is_ready(obj: Any) -> bool:
-    conditions = (obj.status.conditions if obj.status is not None else None) or ()
-    return any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
-
-
-def pod(name: str) -> Pod:
+def pod(name: str) -> dict[str, Any]:
     spec = {
         "containers": [{"name": "c", "image": "i"}],
         "automountServiceAccountToken": False,
         "tolerations": [{"operator": "Exists"}],
     }
-    return Pod.from_dict({"metadata": {"name": name, "namespace": "default"}, "spec": spec})
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -67,18 +50,17 @@ async def test_pod_is_bound_and_runs(tmp_path: Path, together: bool) -> None:
     running = [asyncio.ensure_future(item) for item in beside]
     try:
         async with connect(kubeconfig) as client:
-            await until(client, Node, "node-0", is_ready)
+            await wait_until(client, NODES, is_ready, name="node-0")
             account = {
                 "apiVersion": "v1",
                 "kind": "ServiceAccount",
                 "metadata": {"name": "default", "namespace": "default"},
             }
             _ = together or await client.create(account)
-            accounts = await client.discover("v1", "ServiceAccount")
-            await until(client, accounts, "default", lambda _: True, namespace="default")
+            await wait_until(client, ACCOUNTS, bool, name="default", namespace="default")
             await client.create(pod("p"))
-            result = await until(client, Pod, "p", is_ready, namespace="default")
-            assert result.spec.nodeName == "node-0"
+            result = await wait_until(client, PODS, is_ready, name="p", namespace="default")
+            assert result["spec"]["nodeName"] == "node-0"
     finally:
         os.close(writing)  # what a parent's end looks like
         codes = await asyncio.gather(*running)
@@ -111,7 +93,7 @@ async def test_components_of_up_are_candidates_and_healthy(tmp_path: Path) -> No
     try:
         async with connect(server.kubeconfig) as client:
             for name in names:
-                await until(client, LEASES, name, lambda lease: lease["spec"].get("holderIdentity"), "kube-system")
+                await wait_until(client, LEASES, holder_of, name=name, namespace="kube-system")
             candidates = await client.list_all(CANDIDATES, namespace="kube-system")
             assert {candidate["spec"]["leaseName"] for candidate in candidates} == names
             assert await healthy_components(client) == {"controller-manager", "etcd-0", "scheduler"}

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from random import Random
 
 from tests.busy_machine import HANG_SECONDS
+from tests.waits import wait_until
 
 from steersman.asynckit.tasks import Supervisor
 from steersman.client import Client, tree
@@ -45,16 +46,11 @@ class World:
     def __init__(self, client, controller):
         self.client, self.controller = client, controller
 
-    async def until(self, holds):
-        """Wait until the pod satisfies a condition; return it."""
-        async with asyncio.timeout(HANG_SECONDS), self.client.watch(PODS, namespace="default") as events:
-            async for event in events:
-                if event.type != "BOOKMARK" and holds(event.object):
-                    return event.object
-        raise AssertionError("the watch ended")
+    async def wait_until(self, condition):
+        return await wait_until(self.client, PODS, condition, namespace="default")
 
     async def phase(self, expected):
-        return await self.until(lambda obj: obj["status"].get("phase") == expected)
+        return await self.wait_until(lambda obj: obj["status"].get("phase") == expected)
 
     async def log(self, obj):
         return b"".join([piece async for piece in self.controller.host.logs(obj, "c", LogOptions())]).decode()
