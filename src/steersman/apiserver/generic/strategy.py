@@ -121,6 +121,8 @@ class Strategy:
     #: a change (``ValidateObjectMetaUpdate``) and those of the object (``ValidateObjectMeta``). Each repetition shows
     #: as one more cause.
     metadata_checks_on_update: ClassVar[tuple[int, int]] = (1, 0)
+    #: The same for updates of ``/status``, whose validation upstream is a function of its own.
+    metadata_checks_on_status_update: ClassVar[tuple[int, int]] = (1, 0)
     #: Finalizers but the standard ones need a domain (not where upstream leaves out what core kinds add to the rules).
     finalizers_need_domains: ClassVar[bool] = True
     #: Metadata of a new object is checked once the rest is valid (where upstream's validation of the kind leaves it to
@@ -160,7 +162,11 @@ class Strategy:
             metadata_checks=self.metadata_checks_on_update,
         )
         status = UpdateHooks(
-            self.prepare_for_status_update, self.validate_status_update, self.status_warnings, bumps_generation=False
+            self.prepare_for_status_update,
+            self.validate_status_update,
+            self.status_warnings,
+            bumps_generation=False,
+            metadata_checks=self.metadata_checks_on_status_update,
         )
         return {"": main, "scale": main, "status": status}
 

@@ -11,8 +11,14 @@ from tests.unit.apiserver.writing import (
     Server,
     causes,
     deployment,
+    pod_spec,
 )
 
+CRON_JOBS = "/apis/batch/v1/namespaces/default/cronjobs"
+CRON_JOB_SPEC = {
+    "schedule": "* * * * *",
+    "jobTemplate": {"spec": {"template": {"spec": pod_spec(restartPolicy="Never")}}},
+}
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 A = f"{CONFIG_MAPS}/a"
 
@@ -135,6 +141,28 @@ async def test_update_repeats_metadata_errors_as_upstream():
         metadata_checks_on_update = server.registry.stored("configmaps").strategy.metadata_checks_on_update
         answer = await server.call("PUT", A, {"metadata": {"name": "a", "labels": {"a": "?"}}})
         assert causes(answer) == [("FieldValueInvalid", "metadata.labels")] * (2 + sum(metadata_checks_on_update))
+
+
+@pytest.mark.parametrize(
+    ("path", "spec", "repetitions"),
+    [
+        ("/apis/policy/v1/namespaces/default/poddisruptionbudgets", {"maxUnavailable": 1}, 2),
+        (CRON_JOBS, CRON_JOB_SPEC, 2),
+        ("/api/v1/namespaces", {}, 3),
+    ],
+)
+async def test_status_update_repeats_metadata_errors_as_upstream(path, spec, repetitions):
+    async with Server() as server:
+        await server.make(path, spec=spec)
+        answer = await server.merge(f"{path}/a/status", {"metadata": {"labels": {"a": "?"}}})
+        assert causes(answer) == [("FieldValueInvalid", "metadata.labels")] * repetitions
+
+
+async def test_cron_job_status_update_accepts_a_finalizer_without_a_domain():
+    async with Server() as server:
+        await server.make(CRON_JOBS, spec=CRON_JOB_SPEC)
+        assert (await server.merge(f"{CRON_JOBS}/a", {"metadata": {"finalizers": ["x"]}})).code == 422
+        assert (await server.merge(f"{CRON_JOBS}/a/status", {"metadata": {"finalizers": ["x"]}})).code == 200
 
 
 async def test_terminating_object_accepts_no_new_finalizer_and_stays_terminating():

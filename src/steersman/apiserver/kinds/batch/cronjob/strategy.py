@@ -33,6 +33,7 @@ class CronJobStrategy(Strategy):
 
     group_resource = "cronjobs.batch"
     has_generation = True
+    metadata_checks_on_status_update = (0, 0)
     columns = (
         columns.NAME_COLUMN,
         Column("Schedule", field="batch.v1.CronJobSpec.schedule"),

@@ -31,7 +31,7 @@ class CertificateSigningRequestStrategy(Strategy):
     group_resource = "certificatesigningrequests.certificates.k8s.io"
     namespace_field_label = False
     has_managed_fields = False
-    metadata_checks_on_update = (1, 1)
+    metadata_checks_on_update = metadata_checks_on_status_update = (1, 1)
     reset_fields = {
         "": (("spec",), ("status",)),
         "status": (("spec",), ("status", "conditions")),
@@ -50,7 +50,9 @@ class CertificateSigningRequestStrategy(Strategy):
     def update_hooks(self) -> Mapping[str, UpdateHooks]:
         return {
             **super().update_hooks(),
-            "approval": UpdateHooks(self.prepare_for_approval, self.validate_approval),
+            "approval": UpdateHooks(
+                self.prepare_for_approval, self.validate_approval, metadata_checks=self.metadata_checks_on_status_update
+            ),
         }
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:

@@ -25,7 +25,7 @@ class PodDisruptionBudgetStrategy(Strategy):
     has_generation = True
     allow_unconditional_update = False
     finalizers_need_domains = False
-    metadata_checks_on_update = (0, 0)
+    metadata_checks_on_update = metadata_checks_on_status_update = (0, 0)
     checks_metadata_last = True
     columns = (
         columns.NAME_COLUMN,

@@ -91,6 +91,14 @@ async def test_validate_rejects_request_with_invalid_signature():
         assert causes(answer) == [("FieldValueInvalid", "spec.request")]
 
 
+@pytest.mark.parametrize("subresource", ["status", "approval"])
+async def test_subresource_update_repeats_metadata_errors_as_upstream(subresource):
+    async with Server() as server:
+        await server.make(REQUESTS, spec=spec())
+        answer = await server.merge(f"{REQUESTS}/a/{subresource}", {"metadata": {"labels": {"a": "?"}}})
+        assert causes(answer) == [("FieldValueInvalid", "metadata.labels")] * 4
+
+
 async def test_managed_fields_are_not_kept():
     async with Server() as server:
         assert "managedFields" not in (await server.make(REQUESTS, spec=spec()))["metadata"]
