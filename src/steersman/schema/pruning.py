@@ -1,7 +1,7 @@
-"""Pruning: removal of custom resource fields that the schema does not specify.
+"""Removal of fields that a type does not specify, of the metadata of custom objects.
 
-Only structure counts: a value of the wrong JSON type is kept, for validation to reject, and so are nulls. Everything
-below `x-kubernetes-preserve-unknown-fields` is kept, but specified fields there are pruned.
+Only structure counts: a value of the wrong JSON type is kept, for decoding to reject, and so are nulls. Custom objects
+themselves are pruned by their structural schemas (`apiserver.crd.pruning`).
 """
 
 from __future__ import annotations

@@ -18,11 +18,11 @@ from steersman.apiserver.crd.conversion_review import (
     review_request,
     verified,
 )
+from steersman.apiserver.crd.pruning import prune
 from steersman.apiserver.kinds.shared.webhook_clients import REVIEW_VERSIONS
 from steersman.apiserver.webhooks.client import RESPONSE_BYTES_MAX, WebhookCallError, WebhookConfigError, target_of
 from steersman.apiserver.webhooks.review import ReviewDecodeError
 from steersman.apiserver.workers import in_worker, is_large
-from steersman.schema.pruning import prune
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +116,7 @@ class ConversionWebhook:
 
         def read() -> list[Tree]:
             converted = _converted(objects, body, version=version, api_version=api_version, uid=uid)
-            return [prune(target.struct, tree).tree for tree in converted]
+            return [prune(target.shape, tree).tree for tree in converted]
 
         return await in_worker(read) if is_large(len(body)) else read()
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apimachinery.trees import Tree
-    from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.crd.shape import Shape
 
 
@@ -56,11 +55,6 @@ class CustomVersion:
     def has_defaults(self) -> bool:
         """True if the schema has defaults."""
         return self.schema.has_defaults
-
-    @property
-    def struct(self) -> Struct:
-        """Return the type of the objects."""
-        return self.schema.struct
 
     @property
     def shape(self) -> Shape:

@@ -53,7 +53,7 @@ class LazySchema:
 
     @property
     def struct(self) -> Struct:
-        """Return the type, for pruning and field ownership."""
+        """Return the type, for field ownership."""
         struct = self._struct
         if struct is None:
             struct = self._struct = from_openapi(self.tree, self._kind)
@@ -65,7 +65,7 @@ class LazySchema:
 
     @property
     def shape(self) -> Shape:
-        """Return the form for defaulting and dropping of nulls."""
+        """Return the form for pruning, defaulting and dropping of nulls."""
         shape = self._shape
         if shape is None:
             shape = self._shape = Shape(self.tree)

@@ -365,7 +365,7 @@ class CustomResources:
 
 
 def _decode(schema: LazySchema, tree: Tree) -> tuple[Tree, list[str]]:
-    return structure.decode(schema.struct, schema.shape, tree)
+    return structure.decode(schema.shape, tree)
 
 
 class _Form:

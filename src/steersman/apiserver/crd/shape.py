@@ -19,10 +19,12 @@ class Shape:
         "defaults",
         "has_defaults",
         "has_embedded",
+        "has_others",
         "is_embedded",
         "is_nullable",
         "items",
         "others",
+        "preserves_unknown",
         "properties",
     )
 
@@ -32,9 +34,13 @@ class Shape:
         self.is_nullable: Final = bool(schema.get("nullable"))
         #: True for an embedded object (``x-kubernetes-embedded-resource``).
         self.is_embedded: Final = bool(schema.get("x-kubernetes-embedded-resource"))
+        #: True if unknown fields are kept (``x-kubernetes-preserve-unknown-fields``).
+        self.preserves_unknown: Final = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
         self.properties: Final[dict[str, Shape]] = {
             name: Shape(below) for name, below in (schema.get("properties") or {}).items()
         }
+        #: True with ``additionalProperties``, be it a schema or a boolean.
+        self.has_others: Final = schema.get("additionalProperties") is not None
         self.others: Final[Shape | None] = _shape_of(schema.get("additionalProperties"))
         self.items: Final[Shape | None] = _shape_of(schema.get("items"))
         #: Defaults of properties, in the schema's order.

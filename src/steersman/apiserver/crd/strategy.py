@@ -12,6 +12,7 @@ from steersman.apimachinery.gotext import general_float_text, quote, to_json
 from steersman.apimachinery.trees import Tree, copy_tree
 from steersman.apiserver.crd import structure
 from steersman.apiserver.crd.embedded import validate_embedded
+from steersman.apiserver.crd.pruning import prune
 from steersman.apiserver.crd.ratcheting import new_faults
 from steersman.apiserver.crd.scaling import validate_scale_spec, validate_scale_status
 from steersman.apiserver.generic import columns
@@ -19,7 +20,6 @@ from steersman.apiserver.generic.strategy import Column, ScalePaths, Strategy
 from steersman.schema import openapi_values
 from steersman.schema.gotime import normalize_seconds
 from steersman.schema.openapi_values import placed
-from steersman.schema.pruning import prune
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -151,7 +151,7 @@ class CustomResourceStrategy(Strategy):
     def canonicalize(self, obj: Tree) -> None:
         """Prune fields that the storage version does not specify."""
         if self._version is not self._stored:
-            pruned = prune(self._stored.struct, obj).tree
+            pruned = prune(self._stored.shape, obj).tree
             obj.clear()
             obj.update(pruned)
 

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.workmeter import charged
 from steersman.apiserver.crd.embedded import type_embedded
+from steersman.apiserver.crd.pruning import prune
 from steersman.schema import decoding, loader
-from steersman.schema.pruning import prune
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from steersman.apimachinery.trees import Tree
-    from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.crd.definition import CustomVersion
     from steersman.apiserver.crd.shape import Shape
 
@@ -27,21 +26,16 @@ _INT64_END: Final = 2**63
 _UNITS_PER_VALUE: Final = 1
 
 
-def decode(struct: Struct, shape: Shape, tree: Tree) -> tuple[Tree, list[str]]:
+def decode(shape: Shape, tree: Tree) -> tuple[Tree, list[str]]:
     """Return an object for storage, and the paths of unspecified fields. Raises DecodeError."""
     metadata = tree.get("metadata")
     metadata = decoding.decode(loader.struct(loader.OBJECT_META), {} if metadata is None else metadata).tree
-    pruned = prune(struct, tree)
+    pruned = prune(shape, tree)
     drop_nulls(shape, pruned.tree)
     if "metadata" in tree:
         pruned.tree["metadata"] = metadata
     type_embedded(shape, pruned.tree)
-    unknown = sorted(pruned.unknown, key=_is_below_metadata, reverse=True)  # stable: metadata is decoded first
-    return whole_numbers(pruned.tree), unknown
-
-
-def _is_below_metadata(path: str) -> bool:
-    return path.startswith("metadata.")
+    return whole_numbers(pruned.tree), pruned.unknown
 
 
 def whole_numbers(value: Any) -> Any:
@@ -68,8 +62,8 @@ def shown(version: CustomVersion, stored: CustomVersion, tree: Tree, versions: M
     if source.has_defaults:
         fill_defaults(source.shape, tree)
     if source is not stored:  # fields that only its version specifies were never visible in the storage version
-        tree = prune(source.struct, tree).tree
-    pruned: Tree = prune(version.struct, tree).tree
+        tree = prune(source.shape, tree).tree
+    pruned: Tree = prune(version.shape, tree).tree
     pruned["apiVersion"] = version.resource.api_version
     return pruned
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.crd import structure
 from steersman.apiserver.crd.conversion_webhook import invalid_version
+from steersman.apiserver.crd.pruning import prune
 from steersman.apiserver.workers import LARGE_BYTES, in_worker
-from steersman.schema.pruning import prune
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,7 +87,7 @@ class VersionConverter:
                 raise invalid_version(tree["apiVersion"])
             if version.has_defaults:
                 structure.fill_defaults(version.shape, tree)
-            tree = prune(version.struct, tree).tree
+            tree = prune(version.shape, tree).tree
             tree["metadata"].pop("resourceVersion", None)
             sources.append(tree)
         return sources

@@ -60,14 +60,14 @@ def test_scope_and_key_prefix():
 
 
 def test_version_without_a_schema_preserves_all_fields():
-    assert versions_of(definition())[0].struct.preserve_unknown
+    assert versions_of(definition())[0].shape.preserves_unknown
 
 
 def test_preserve_unknown_fields_of_the_definition_applies_to_all_versions():
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string", "default": "x"}}}}
     versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
     (version,) = versions_of(definition(versions=versions, preserveUnknownFields=True))
-    assert version.struct.preserve_unknown
+    assert version.shape.preserves_unknown
     assert version.has_defaults
 
 

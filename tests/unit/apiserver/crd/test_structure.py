@@ -8,7 +8,6 @@ from steersman.apimachinery.codec import DecodeError
 from steersman.apiserver.crd import structure
 from steersman.apiserver.crd.definition import all_versions
 from steersman.apiserver.crd.shape import Shape
-from steersman.schema.openapi_types import from_openapi
 
 SCHEMA = {
     "type": "object",
@@ -48,20 +47,16 @@ def test_defaults_reach_into_defaulted_objects_lists_and_maps():
 
 def test_defaulting_twice_changes_nothing():
     once = filled({"spec": {"items": [{}]}})
-    assert filled(structure.decode(from_openapi(SCHEMA, "Shirt"), Shape(SCHEMA), once)[0]) == once
+    assert filled(structure.decode(Shape(SCHEMA), once)[0]) == once
 
 
 def test_null_is_dropped_unless_nullable():
-    tree, _ = structure.decode(
-        from_openapi(SCHEMA, "Shirt"), Shape(SCHEMA), {"spec": {"size": None, "note": None, "plain": None}}
-    )
+    tree, _ = structure.decode(Shape(SCHEMA), {"spec": {"size": None, "note": None, "plain": None}})
     assert tree == {"spec": {"note": None}}
 
 
 def test_unknown_fields_are_pruned_and_reported():
-    tree, unknown = structure.decode(
-        from_openapi(SCHEMA, "Shirt"), Shape(SCHEMA), {"spec": {"typo": 1, "free": {"any": 1}}, "x": 1}
-    )
+    tree, unknown = structure.decode(Shape(SCHEMA), {"spec": {"typo": 1, "free": {"any": 1}}, "x": 1})
     assert tree == {"spec": {"free": {"any": 1}}}
     assert unknown == ["spec.typo", "x"]
 
@@ -97,15 +92,14 @@ def test_other_version_has_defaults_of_the_storage_version_and_its_own_fields_on
 
 
 def test_metadata_is_typed():
-    struct = from_openapi(SCHEMA, "Shirt")
-    tree, unknown = structure.decode(struct, Shape(SCHEMA), {"metadata": {"name": "a", "labels": {}, "made": "up"}})
+    tree, unknown = structure.decode(Shape(SCHEMA), {"metadata": {"name": "a", "labels": {}, "made": "up"}})
     assert (tree, unknown) == ({"metadata": {"name": "a"}}, ["metadata.made"])
     with pytest.raises(DecodeError, match="cannot unmarshal number into Go struct field"):
-        structure.decode(struct, Shape(SCHEMA), {"metadata": {"name": 5}})
-    assert structure.decode(struct, Shape(SCHEMA), {"metadata": None})[0] == {"metadata": {}}
+        structure.decode(Shape(SCHEMA), {"metadata": {"name": 5}})
+    assert structure.decode(Shape(SCHEMA), {"metadata": None})[0] == {"metadata": {}}
     for metadata in ([], "", 0, False):
         with pytest.raises(DecodeError, match=r"of type v1\.ObjectMeta"):
-            structure.decode(struct, Shape(SCHEMA), {"metadata": metadata})
+            structure.decode(Shape(SCHEMA), {"metadata": metadata})
 
 
 def test_defaults_replace_nulls_in_lists_and_maps():
