@@ -14,7 +14,7 @@ from steersman.scheduler.cycle import SchedulingCycle
 from steersman.scheduler.devices.catalog import DeviceCatalog
 from steersman.scheduler.fit_error import FitError
 from steersman.scheduler.framework import PluginError
-from steersman.scheduler.hints import pod_queueing_hint, pod_update_events
+from steersman.scheduler.hints import NodeHintContext, node_queueing_hint, pod_queueing_hint, pod_update_events
 from steersman.scheduler.plugins.dynamic_resources import DynamicResources, PostFilterResult, Reservation
 from steersman.scheduler.plugins.volume_binding import VolumeBinding
 from steersman.scheduler.preemption import Preemption
@@ -136,18 +136,15 @@ class SchedulerCore:
     def set_node(self, node: Node) -> None:
         """Add or update a node."""
         name = node.metadata.name
-        is_known_node = self.cluster.get(name) is not None
-        if not self.cluster.set_node(node):
-            return
         info = self.cluster.get(name)
-        assert info is not None
-
-        def hint(_: str, pod: PodInfo) -> bool:
-            node_results = self.profiles[pod.scheduler].node_results
-            rejection = node_results.evaluate(pod, info, node_results.results_for(pod)).rejection
-            return rejection is None or rejection.resolvable
-
-        self.on_cluster_event(ClusterEvent.NODE_CHANGED if is_known_node else ClusterEvent.NODE_ADDED, hint)
+        before = info.node if info is not None else None
+        if not self.cluster.set_node(node) or not self.queue.has_unschedulable:
+            return
+        context = NodeHintContext(
+            lambda pod: self.profiles[pod.scheduler].local_filters, self.cluster.existing_anti_affinity
+        )
+        hint = node_queueing_hint(before, node, context)
+        self.on_cluster_event(ClusterEvent.NODE_ADDED if before is None else ClusterEvent.NODE_CHANGED, hint)
 
     def remove_node(self, name: str) -> None:
         """Remove a deleted node."""
@@ -170,10 +167,10 @@ class SchedulerCore:
         else:
             event = pod_update_events(before, after)
             if event is not None:
-                self._on_pod_event(event, after)
+                self._on_pod_event(event, after, before)
 
-    def _on_pod_event(self, event: ClusterEvent, pod: PodInfo) -> None:
-        self.on_cluster_event(event, pod_queueing_hint(pod, event, self.cluster.namespace_labels))
+    def _on_pod_event(self, event: ClusterEvent, pod: PodInfo, before: PodInfo | None = None) -> None:
+        self.on_cluster_event(event, pod_queueing_hint(pod, event, self.cluster.namespace_labels, before))
 
     def set_pending_pod(self, pod: PodInfo) -> None:
         """Add or update a pending pod in the queue."""

@@ -59,6 +59,8 @@ class Profile:
         self.percentage_of_nodes: Final = settings.percentage_of_nodes_to_score
         #: True if only the nodes named by ``metadata.name`` affinity are evaluated (``PreFilterResult``).
         self.uses_prefilter_result: Final = settings.plugins.has("preFilter", "NodeAffinity")
+        #: By name.
+        self.local_filters: Final = {plugin.name: plugin for plugin in local_filters}
         self.node_results: Final = NodeResultCache(local_filters, [plugin for plugin, _ in local_score_plugins])
         self.local_score_plugins: Final = tuple(local_score_plugins)
         self.score_plugins: Final = tuple(score_plugins)
@@ -98,8 +100,8 @@ class SchedulingCycle:
         if not nodes:
             raise FitError(0, {})
         try:
-            filters = profile.pre_filter(pod, self._cluster)
             candidates = self._candidates(pod) if profile.uses_prefilter_result else nodes
+            filters = profile.pre_filter(pod, self._cluster)
         except PreFilterRejection as blocked:
             raise FitError(len(nodes), {}, blocked.reason, by=blocked.plugin) from None
         rejections: dict[str, Rejection] = {}

@@ -23,10 +23,11 @@ from lightkube.models.resource_v1 import DeviceClass, ResourceClaim, ResourceSli
 from lightkube.models.storage_v1 import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
 
 from steersman.apimachinery.selectors import LabelSelector, requirement
-from steersman.client.changes import Deleted
+from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
 from steersman.scheduler.devices.catalog import allocation_of
 from steersman.scheduler.devices.extended import owner_of
+from steersman.scheduler.hints import claim_queueing_hint
 from steersman.scheduler.matching import label_selector
 from steersman.scheduler.pod_info import PodInfo
 from steersman.scheduler.queue import ClusterEvent
@@ -53,13 +54,13 @@ class EventHandlers:
         self._subscribe(informers.informer(Node), self._node)
         self._subscribe(informers.informer(Namespace), self._namespace)
         self._mirror(informers.informer(PersistentVolume), catalog.volumes, ClusterEvent.VOLUME)
-        self._mirror(informers.informer(PersistentVolumeClaim), catalog.claims, ClusterEvent.CLAIM)
+        self._subscribe(informers.informer(PersistentVolumeClaim), self._volume_claim)
         self._mirror(informers.informer(StorageClass), catalog.classes, ClusterEvent.STORAGE_CLASS)
         self._mirror(informers.informer(CSINode), catalog.csi_nodes, ClusterEvent.CSI_NODE)
-        self._mirror(informers.informer(CSIDriver), catalog.csi_drivers, ClusterEvent.CAPACITY)
+        self._mirror(informers.informer(CSIDriver), catalog.csi_drivers, ClusterEvent.CAPACITY, when=(Updated, Deleted))
         self._mirror(informers.informer(CSIStorageCapacity), catalog.capacities, ClusterEvent.CAPACITY)
         self._subscribe(informers.informer(ResourceClaim), self._claim)
-        self._mirror(informers.informer(VolumeAttachment), catalog.attachments, ClusterEvent.DETACHED)
+        self._mirror(informers.informer(VolumeAttachment), catalog.attachments, ClusterEvent.DETACHED, when=Deleted)
         self._subscribe(informers.informer(DeviceClass), self._device_class)
         self._subscribe(informers.informer(ResourceSlice), self._slice)
         self._subscribe(informers.informer(Service), lambda change: _service(change, workloads.set_service))
@@ -84,8 +85,15 @@ class EventHandlers:
         informer.add_callback(call)
         self._informers.append(informer)
 
-    def _mirror(self, informer: Informer[Any], table: MutableMapping[str, Any], event: ClusterEvent) -> None:
-        """Mirror a resource into ``table`` by key and report ``event`` on every change."""
+    def _mirror(
+        self,
+        informer: Informer[Any],
+        table: MutableMapping[str, Any],
+        event: ClusterEvent,
+        *,
+        when: tuple[type, ...] | type = (Added, Updated),
+    ) -> None:
+        """Mirror a resource into ``table`` by key and report ``event`` on changes of type ``when``."""
 
         def handler(change: Change[Any]) -> None:
             key = key_of(change.latest)
@@ -93,9 +101,20 @@ class EventHandlers:
                 table.pop(key, None)
             else:
                 table[key] = change.new
-            self._on_cluster_event(event)
+            if isinstance(change, when):
+                self._on_cluster_event(event)
 
         self._subscribe(informer, handler)
+
+    def _volume_claim(self, change: Change[PersistentVolumeClaim]) -> None:
+        key, claims = key_of(change.latest), self._core.catalog.claims
+        if isinstance(change, Deleted):
+            claims.pop(key, None)
+            return
+        claims[key] = change.new
+        hint = claim_queueing_hint(namespace_of(change.new), name_of(change.new))
+        self._core.on_cluster_event(ClusterEvent.CLAIM, hint)
+        self._wake()
 
     def _device_class(self, change: Change[DeviceClass]) -> None:
         self._core.set_device_class(name_of(change.latest), None if isinstance(change, Deleted) else change.new)

@@ -172,6 +172,10 @@ class Snapshot:
         name = self._node_of.get(uid)
         return self.infos[name].pods[uid] if name is not None else None
 
+    def existing_anti_affinity(self, pod: PodInfo) -> list[AffinityTerm]:
+        """Return the required anti-affinity terms of assigned pods that match the pod."""
+        return [term for term in self.required_anti_affinity if term.matches(pod, self.namespace_labels)]
+
     def is_assumed(self, uid: str) -> bool:
         """Report whether the pod is assumed and not confirmed yet."""
         return uid in self._assumed

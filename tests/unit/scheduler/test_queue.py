@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.scheduler.world import World, claim, mounting, namespace, near, node, pod, required
+from tests.unit.scheduler.world import World, claim, mounting, namespace, near, node, pod, required, volume
 
 from steersman.apimachinery.trees import Tree
 from steersman.scheduler.core import AssumedPod, UnschedulablePod
+from steersman.scheduler.hints import claim_queueing_hint
 from steersman.scheduler.pod_info import PodInfo
 from steersman.scheduler.queue import ClusterEvent, SchedulingQueue
 
@@ -270,3 +271,117 @@ def test_volume_limits_hint_requires_a_pod_with_claims() -> None:
     assert not requeued(world)
     world.core.remove_deleted_pod(busy.metadata.uid or "")  # type: ignore[union-attr]
     assert requeued(world)
+
+
+def test_topology_spread_hint_fires_when_a_pod_matches_no_longer() -> None:
+    world = two_zones(cpu="1")
+    matching = world.running("a", pod("first", labels={"app": "x"}))
+    world.running("b", pod("full", cpu="1"))
+    fail_to_schedule(world, pod("p", cpu="1", labels={"app": "x"}, topologySpreadConstraints=[_SPREAD]))
+    matching.metadata.labels = {}  # type: ignore[union-attr]
+    world.core.set_assigned_pod(matching)
+    result = world.schedule_one()
+    assert isinstance(result, AssumedPod)
+    assert result.node == "a"
+
+
+_ADDED_NODES: list[tuple[Tree, Tree, bool]] = [
+    ({"cpu": "1"}, {"cpu": "1"}, True),
+    ({"cpu": "2"}, {"cpu": "1"}, False),
+    # The plugin that rejected the pod accepts the node; another one rejects it in the next attempt.
+    ({"cpu": "1"}, {"cpu": "1", "unschedulable": True}, True),
+    ({"nodeSelector": {"disk": "ssd"}}, {"labels": {"disk": "hdd"}}, False),
+    ({"nodeSelector": {"disk": "ssd"}}, {"labels": {"disk": "ssd"}, "cpu": "0"}, True),
+    ({"affinity": required("podAffinity", near({"app": "x"}, "rack"))}, {}, False),
+    ({"affinity": required("podAffinity", near({"app": "x"}, "rack"))}, {"labels": {"rack": "1"}}, True),
+]
+
+
+@pytest.mark.parametrize(("of_pod", "of_node", "expected"), _ADDED_NODES)
+def test_node_hints_require_a_node_that_the_rejecting_plugin_accepts(
+    of_pod: Tree, of_node: Tree, *, expected: bool
+) -> None:
+    world = World(node("n", cpu="500m"))
+    fail_to_schedule(world, pod("p", **of_pod))
+    world.core.set_node(node("new", **of_node))
+    assert requeued(world) is expected
+
+
+@pytest.mark.parametrize(("of_node", "expected"), [({"rack": "2"}, True), ({"rack": "1", "x": "y"}, False)])
+def test_node_hint_fires_when_a_node_leaves_the_domain_of_anti_affinity(of_node: Tree, *, expected: bool) -> None:
+    world = World(node("n", labels={"rack": "1"}), node("other", labels={"rack": "1"}))
+    world.running("n", pod("lonely", affinity=required("podAntiAffinity", near({"app": "x"}, "rack"))))
+    fail_to_schedule(world, pod("p", labels={"app": "x"}))
+    world.core.set_node(node("other", labels=of_node))
+    assert requeued(world) is expected
+
+
+def test_node_hint_fires_for_new_nodes_when_existing_pods_have_anti_affinity() -> None:
+    world = World(node("n"))
+    world.running("n", pod("lonely", affinity=required("podAntiAffinity", near({"app": "x"}))))
+    fail_to_schedule(world, pod("p", labels={"app": "x"}))
+    world.core.set_node(node("new"))
+    assert requeued(world)
+
+
+_NODE_UPDATES: list[tuple[Tree, Tree, Tree, bool]] = [
+    ({"cpu": "2"}, {"cpu": "1"}, {"cpu": "3"}, True),
+    ({"cpu": "2"}, {"cpu": "1"}, {"cpu": "1500m"}, False),
+    ({"cpu": "2"}, {"cpu": "1"}, {"cpu": "1", "labels": {"x": "y"}}, False),
+    ({"nodeSelector": {"x": "y"}}, {}, {"labels": {"x": "y"}}, True),
+    ({"nodeSelector": {"x": "y"}}, {"unschedulable": True, "labels": {"x": "y"}}, {"labels": {"x": "y"}}, True),
+    ({}, {"unschedulable": True}, {"unschedulable": True, "cpu": "9"}, False),
+    ({}, {"taints": [{"key": "k", "effect": "NoSchedule"}]}, {}, True),
+    ({}, {"taints": [{"key": "k", "effect": "NoSchedule"}]}, {"taints": [{"key": "l", "effect": "NoSchedule"}]}, False),
+    ({"topologySpreadConstraints": [{**_SPREAD, "topologyKey": "rack"}]}, {}, {"labels": {"rack": "1"}}, True),
+    ({"topologySpreadConstraints": [{**_SPREAD, "topologyKey": "rack"}]}, {}, {"labels": {"x": "y"}}, False),
+    ({"affinity": required("podAffinity", near({"app": "x"}, "rack"))}, {}, {"labels": {"rack": "1"}}, True),
+    ({"affinity": required("podAffinity", near({"app": "x"}, "rack"))}, {}, {"labels": {"x": "y"}}, False),
+]
+
+
+@pytest.mark.parametrize(("of_pod", "before", "after", "expected"), _NODE_UPDATES)
+def test_node_hints_require_a_change_for_the_rejecting_plugin(
+    of_pod: Tree, before: Tree, after: Tree, *, expected: bool
+) -> None:
+    world = World(node("n", **before))
+    fail_to_schedule(world, pod("p", **of_pod))
+    world.core.set_node(node("n", **after))
+    assert requeued(world) is expected
+
+
+@pytest.mark.parametrize(
+    ("space", "name", "expected"), [("default", "c", True), ("default", "d", False), ("other", "c", False)]
+)
+def test_claim_hint_requires_a_claim_of_the_pod(space: str, name: str, *, expected: bool) -> None:
+    world = World(node("n"))
+    fail_to_schedule(world, pod("p", volumes=mounting("c")))
+    world.core.on_cluster_event(ClusterEvent.CLAIM, claim_queueing_hint(space, name))
+    assert requeued(world) is expected
+
+
+@pytest.mark.parametrize(("name", "expected"), [("sharing", True), ("same-disk", True), ("idle", False)])
+def test_volume_restrictions_hint_requires_a_pod_with_the_claim_or_disk(name: str, *, expected: bool) -> None:
+    world = World(node("n", cpu="1"))
+    disk = {"name": "d", "awsElasticBlockStore": {"volumeID": "v"}}
+    pods = {
+        "sharing": world.running("n", pod("sharing", volumes=mounting("c"))),
+        "same-disk": world.running("n", pod("same-disk", volumes=[disk])),
+        "idle": world.running("n", pod("idle")),
+    }
+    world.core.catalog.claims["default/c"] = claim("c", volumeName="v")
+    world.core.catalog.volumes["v"] = volume("v")
+    fail_to_schedule(world, pod("p", cpu="2", volumes=[disk, *mounting("c")]))
+    (queued,) = world.core.queue.unschedulable_pods()
+    queued.unschedulable_plugins = frozenset({"VolumeRestrictions"})
+    world.core.remove_deleted_pod(pods[name].metadata.uid or "")  # type: ignore[union-attr]
+    assert requeued(world) is expected
+
+
+def test_conflicting_node_names_are_reported_before_missing_claims() -> None:
+    names = ({"key": "metadata.name", "operator": "In", "values": [name]} for name in "ab")
+    terms = {"nodeSelectorTerms": [{"matchFields": list(names)}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    world = World(node("a"), node("b"))
+    message = world.schedule(pod("p", affinity=affinity, volumes=mounting("absent")))
+    assert message.startswith("0/2 nodes are available: pod affinity terms conflict. ")

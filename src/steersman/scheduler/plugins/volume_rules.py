@@ -8,7 +8,7 @@ from steersman.scheduler.framework import Plugin, PodFilter, Rejection
 from steersman.scheduler.volumes import class_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from steersman.scheduler.node_info import NodeInfo
     from steersman.scheduler.pod_info import PodInfo
@@ -69,14 +69,27 @@ class _ExclusiveFilter(PodFilter):
             return VolumeRestrictions._CLAIM
         if self._disks:
             mounted_disks = [disk for other in node.pods.values() for disk in _disks(other)]
-            for name, reads_only in self._disks:
-                if any(_same(name, other) and not (reads_only and other_reads) for other, other_reads in mounted_disks):
-                    return VolumeRestrictions._DISK
+            if _conflict(self._disks, mounted_disks):
+                return VolumeRestrictions._DISK
         return None
 
     def with_pod(self, pod: PodInfo, node: NodeInfo, sign: int) -> PodFilter:
         shared = sum(1 for name in pod.claims if f"{pod.namespace}/{name}" in self._exclusive)
         return _ExclusiveFilter(self._disks, self._exclusive, self._in_use + sign * shared)
+
+
+def disks_conflict(pod: PodInfo, other: PodInfo) -> bool:
+    """Report whether two pods cannot be on one node because of the disks that they mount."""
+    return _conflict(_disks(pod), list(_disks(other)))
+
+
+def _conflict(disks: Iterable[tuple[tuple[Any, ...], bool]], others: Sequence[tuple[tuple[Any, ...], bool]]) -> bool:
+    """Report whether a disk is in both and mounted writable in one of them."""
+    return any(
+        _same(disk, other) and not (reads_only and other_reads_only)
+        for disk, reads_only in disks
+        for other, other_reads_only in others
+    )
 
 
 def _disks(pod: PodInfo) -> Iterator[tuple[tuple[Any, ...], bool]]:
