@@ -1,4 +1,4 @@
-"""Flags of kube-apiserver 1.36, in the groups of its ``--help``; those of the audit log are in ``audit_flags``.
+"""Flags of kube-apiserver 1.36, in the groups of its ``--help``.
 
 Upstream: ``cmd/kube-apiserver/app/options``, ``pkg/kubeapiserver/options``, ``k8s.io/apiserver/pkg/server/options``.
 """
@@ -9,13 +9,12 @@ from typing import Final
 
 from steersman.cli import values
 from steersman.cli.audit_flags import AUDIT_FLAGS
+from steersman.cli.auth_flags import AUTHENTICATION_FLAGS, AUTHORIZATION_FLAGS
 from steersman.cli.base_flags import DEBUGGING_FLAGS, FEATURE_FLAGS, LOGS_FLAGS, METRICS_FLAGS
+from steersman.cli.etcd_flags import ETCD_FLAGS
 from steersman.cli.flag_table import Flag, FlagTable
 
-_SCRAPED: Final = "objects are counted and the size is read when metrics are scraped"
-_EMBEDDED: Final = "objects are kept in the embedded store of --data-dir or --storage, not in etcd"
 _HTTP1: Final = "connections are HTTP/1.1"
-_MEMORY: Final = "GET, LIST and WATCH are served from memory always"
 _ROUTING: Final = "requests for aggregated API servers go to endpoint IPs always"
 _NO_EMULATION: Final = "all APIs of Kubernetes 1.36 are served"
 _NO_PEERS: Final = "requests are not passed on to other API servers"
@@ -136,60 +135,6 @@ _GENERIC: Final = (
         unused="the header is not sent",
     ),
 )
-_ETCD: Final = (
-    Flag(
-        "encryption-provider-config",
-        values.path,
-        "File with providers for encryption at rest (EncryptionConfiguration)",
-    ),
-    Flag(
-        "encryption-provider-config-automatic-reload",
-        values.boolean,
-        "Reload --encryption-provider-config when it changes",
-    ),
-    Flag("etcd-cafile", values.path, "File with the certificate authority of etcd"),
-    Flag("etcd-certfile", values.path, "File with the client certificate for etcd"),
-    Flag(
-        "etcd-compaction-interval",
-        values.duration,
-        "Time between compactions of etcd by the API servers in turn; 0 for none",
-    ),
-    Flag("etcd-count-metric-poll-period", values.duration, "Period of counting objects for metrics", unused=_SCRAPED),
-    Flag(
-        "etcd-db-metric-poll-interval", values.duration, "Period of reading the size of the database", unused=_SCRAPED
-    ),
-    Flag("etcd-healthcheck-timeout", values.duration, "Timeout of health checks of etcd"),
-    Flag("etcd-keyfile", values.path, "File with the key of --etcd-certfile"),
-    Flag("etcd-prefix", str, "Prefix of all keys in etcd"),
-    Flag("etcd-readycheck-timeout", values.duration, "Timeout of readiness checks of etcd"),
-    Flag(
-        "etcd-servers",
-        values.names,
-        "URLs of etcd members, which keep the objects; without effect with --storage or --ephemeral",
-    ),
-    Flag(
-        "etcd-servers-overrides",
-        values.names,
-        "Clusters of single resources: group/resource#URL;URL, …, with an empty group for core resources",
-    ),
-    Flag("event-ttl", values.duration, "Time after which Events are deleted"),
-    Flag(
-        "lease-reuse-duration-seconds",
-        values.count,
-        "Time in which an etcd lease is shared by objects",
-        unused="leases are shared for a twentieth of --event-ttl, at most a minute",
-    ),
-    Flag(
-        "storage-backend", str, "Storage of the objects: etcd3", unused="--etcd-servers and --storage choose the store"
-    ),
-    Flag(
-        "storage-media-type",
-        str,
-        "Media type of stored objects: application/json, application/vnd.kubernetes.protobuf; custom resources are always JSON",
-    ),
-    Flag("watch-cache", values.boolean, "Serve from a cache", unused=_MEMORY),
-    Flag("watch-cache-sizes", values.names, "Sizes of caches by resource", unused=_MEMORY),
-)
 _SECURE_SERVING: Final = (
     Flag("bind-address", values.ip, "IP address to listen on"),
     Flag("cert-dir", str, "Directory of generated certificates", unused="they are generated in --data-dir"),
@@ -252,158 +197,6 @@ _FEATURES: Final = (
         values.duration,
         "Retry period of coordinated elections",
         unused="it is 2s",
-    ),
-)
-_AUTHENTICATION: Final = (
-    Flag("anonymous-auth", values.boolean, "Allow requests without credentials, as user system:anonymous"),
-    Flag("api-audiences", values.names, "Audiences that tokens for this API server name (default the issuers)"),
-    Flag(
-        "authentication-config",
-        str,
-        "File with an AuthenticationConfiguration",
-        refused="structured authentication is not supported, use the --oidc flags",
-    ),
-    Flag(
-        "authentication-token-webhook-cache-ttl",
-        values.duration,
-        "Time for which token reviews are cached",
-        unused="token webhooks are not supported",
-    ),
-    Flag(
-        "authentication-token-webhook-config-file",
-        str,
-        "Kubeconfig of a token webhook",
-        refused="token webhooks are not supported",
-    ),
-    Flag(
-        "authentication-token-webhook-version",
-        str,
-        "API version of token reviews",
-        unused="token webhooks are not supported",
-    ),
-    Flag(
-        "client-ca-file",
-        values.path,
-        "File with further certificate authorities whose client certificates are accepted",
-    ),
-    Flag(
-        "enable-bootstrap-token-auth",
-        values.boolean,
-        "Accept bootstrap tokens (Secrets of type bootstrap.kubernetes.io/token in kube-system)",
-    ),
-    Flag("oidc-ca-file", values.path, "File with the certificate authority of the issuer (default the system's)"),
-    Flag("oidc-client-id", str, "Client ID that ID tokens must be issued for"),
-    Flag("oidc-groups-claim", str, "Claim used as the groups of the user"),
-    Flag("oidc-groups-prefix", str, "Prefix of groups"),
-    Flag("oidc-issuer-url", str, "URL of the OpenID issuer; only https is accepted"),
-    Flag("oidc-required-claim", values.pairs, "name=value pairs that ID tokens must contain"),
-    Flag("oidc-signing-algs", values.names, "Accepted signing algorithms of ID tokens"),
-    Flag("oidc-username-claim", str, "Claim used as the user name"),
-    Flag("oidc-username-prefix", str, "Prefix of user names (default the issuer URL and #); - for no prefix"),
-    Flag(
-        "requestheader-allowed-names",
-        values.names,
-        "Common names of client certificates of front proxies; empty for any",
-    ),
-    Flag(
-        "requestheader-client-ca-file",
-        values.path,
-        "File with the authorities of client certificates of front proxies (default a generated one)",
-    ),
-    Flag(
-        "requestheader-extra-headers-prefix",
-        values.names,
-        "Prefixes of request headers with extra values of a front proxy",
-    ),
-    Flag("requestheader-group-headers", values.names, "Request headers with the groups of a front proxy's user"),
-    Flag("requestheader-uid-headers", values.names, "Request headers with the UID of a front proxy's user"),
-    Flag("requestheader-username-headers", values.names, "Request headers with the name of a front proxy's user"),
-    Flag(
-        "service-account-extend-token-expiration",
-        values.boolean,
-        "Extend the expiration of injected service account tokens, for clients that do not reload them",
-    ),
-    Flag(
-        "service-account-issuer",
-        values.names,
-        "Issuer of service account tokens; of several, the first one issues and all are accepted",
-    ),
-    Flag(
-        "service-account-jwks-uri",
-        str,
-        "URL of the JSON Web Key Set in the OpenID discovery document (default on this server)",
-    ),
-    Flag(
-        "service-account-key-file",
-        values.paths,
-        "Files with public or private keys that verify service account tokens (default the signing key)",
-    ),
-    Flag(
-        "service-account-lookup",
-        values.boolean,
-        "Reject tokens whose account or Secret is gone",
-        unused="they are always rejected",
-    ),
-    Flag(
-        "service-account-max-token-expiration",
-        values.duration,
-        "Maximum validity of a service account token; 0 for no limit",
-        "service_account_max_token_expiration_seconds",
-    ),
-    Flag(
-        "service-account-signing-endpoint",
-        str,
-        "Socket of an external signer of tokens",
-        refused="external signers are not supported, use --service-account-signing-key-file",
-    ),
-    Flag(
-        "service-account-signing-key-file",
-        values.path,
-        "File with the private key that signs service account tokens (default a generated one)",
-    ),
-    Flag("token-auth-file", values.path, 'CSV file with static bearer tokens: token,user,uid,"group1,group2"'),
-)
-_AUTHORIZATION: Final = (
-    Flag(
-        "authorization-config",
-        str,
-        "File with an AuthorizationConfiguration",
-        refused="structured authorization is not supported, use --authorization-mode",
-    ),
-    Flag(
-        "authorization-mode",
-        values.names,
-        "Ordered list of authorization plugins: AlwaysAllow, AlwaysDeny, Node, RBAC",
-    ),
-    Flag(
-        "authorization-policy-file",
-        str,
-        "File with policies of the mode ABAC",
-        refused="the authorization mode ABAC is not supported",
-    ),
-    Flag(
-        "authorization-webhook-cache-authorized-ttl",
-        values.duration,
-        "Time for which allowed access is cached",
-        unused="the authorization mode Webhook is not supported",
-    ),
-    Flag(
-        "authorization-webhook-cache-unauthorized-ttl",
-        values.duration,
-        "Time for which denied access is cached",
-        unused="the authorization mode Webhook is not supported",
-    ),
-    Flag(
-        "authorization-webhook-config-file",
-        str,
-        "Kubeconfig of an authorization webhook",
-        refused="the authorization mode Webhook is not supported",
-    ),
-    Flag(
-        "authorization-webhook-version",
-        str,
-        "API version of access reviews",
-        unused="the authorization mode Webhook is not supported",
     ),
 )
 _ADMISSION: Final = (
@@ -495,12 +288,12 @@ API_SERVER_FLAGS: Final[FlagTable] = {
         ),
     ),
     "generic": _GENERIC,
-    "etcd": _ETCD,
+    "etcd": ETCD_FLAGS,
     "secure serving": _SECURE_SERVING,
     "auditing": AUDIT_FLAGS,
     "features": _FEATURES,
-    "authentication": _AUTHENTICATION,
-    "authorization": _AUTHORIZATION,
+    "authentication": AUTHENTICATION_FLAGS,
+    "authorization": AUTHORIZATION_FLAGS,
     "API enablement": (
         Flag(
             "runtime-config", values.runtime_config, "group/version=true|false pairs; built-in APIs are always served"
