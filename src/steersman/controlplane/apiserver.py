@@ -103,13 +103,36 @@ class APIServer:
         for warning in check_options(self.options):
             _log.warning("%s", warning)
         directory = self._directory()
+        self._core = core = await self._create_core(directory)
+        core.defaults.makes_service_accounts = self._makes_service_accounts
+        if self._makes_service_accounts:  # the controllers will read the key, whose creation is slow
+            self._key_file = asyncio.create_task(core.keys.signing_file(), name="service account key")
+        tls = self._load_certificates(core, directory)
+        address = self._public_address()
+        authentication = self._authentication_info(self.pki)
+        core.certificate_authorities.clients = digests_of(authentication.client_ca)
+        core.certificate_authorities.front_proxies = digests_of(authentication.request_header_client_ca)
+        sock = self._listen()
+        port = sock.getsockname()[1]
+        core.address = _authority(self.options.advertise_address or self.options.bind_address, port)
+        if core.bootstrap is not None:
+            core.bootstrap.public_endpoint = PublicEndpoint(address, port) if address else None
+            core.bootstrap.authentication = authentication
+        self._serving = Serving(core.app, clock=self._clock)
+        await self._serving.start(sock, tls)
+        self._write_kubeconfig(self.pki, directory, port)
+        self._start_memory_tasks()
+        await core.start()
+
+    async def _create_core(self, directory: Path) -> ServerCore:
+        """Return the server's core on its opened store."""
         encryption = await self._encryption()
         store = None
         try:
             store = await self._open_store(directory)
             if encryption is not None:
                 store = encryption.wrap_all(store, root=self.options.etcd_prefix.rstrip("/"))
-            self._core = core = ServerCore(
+            core = ServerCore(
                 self.options,
                 store,
                 clock=self._clock,
@@ -125,9 +148,10 @@ class APIServer:
             raise
         if encryption is not None:
             encryption.on_key_change = core.resources.registry.mark_stale
-        core.defaults.makes_service_accounts = self._makes_service_accounts
-        if self._makes_service_accounts:  # the controllers will read the key, whose creation is slow
-            self._key_file = asyncio.create_task(core.keys.signing_file(), name="service account key")
+        return core
+
+    def _load_certificates(self, core: ServerCore, directory: Path) -> ssl.SSLContext:
+        """Create missing certificates; return the TLS context of the server. Raises ``OptionError``."""
         core.resources.connections.kubelet_tls = kubelets = client_tls()
         try:
             self.pki = pki = ensure_pki(directory / "pki", self._names(), now=self._clock.now())
@@ -140,26 +164,20 @@ class APIServer:
             raise OptionError(
                 f"--data-dir: {directory / 'pki'} holds a damaged certificate or key; remove it to have all recreated"
             ) from error
+        return tls
+
+    def _public_address(self) -> str:
+        """Return the address for the Endpoints ``kubernetes``; empty, with a warning, if there is none."""
         address = public_address(self.options)
         if not address and self.options.endpoint_reconciler_type != "none":
             _log.warning("this machine has no address that others could reach: the Endpoints kubernetes are left alone")
-        authentication = self._authentication_info(pki)
-        core.certificate_authorities.clients = digests_of(authentication.client_ca)
-        core.certificate_authorities.front_proxies = digests_of(authentication.request_header_client_ca)
-        sock = self._listen()
-        port = sock.getsockname()[1]
-        core.address = _authority(self.options.advertise_address or self.options.bind_address, port)
-        if core.bootstrap is not None:
-            core.bootstrap.public_endpoint = PublicEndpoint(address, port) if address else None
-            core.bootstrap.authentication = authentication
-        self._serving = Serving(core.app, clock=self._clock)
-        await self._serving.start(sock, tls)
-        self._write_kubeconfig(pki, directory, port)
+        return address
+
+    def _start_memory_tasks(self) -> None:
         trimmer = process_trimmer(self._clock, is_busy=are_workers_busy)
         if trimmer is not None:
             self._tasks.start("memory trimmer", trimmer.run())
         self._tasks.start("garbage collection", OldGeneration(self._clock, is_busy=are_workers_busy).run())
-        await core.start()
 
     def _identify_to_kubelets(self, context: ssl.SSLContext, pki: PKI) -> None:
         """Load the client certificate for kubelets, and the authorities that verify theirs. Raises ``TLSFileError``."""
