@@ -5,7 +5,8 @@
 | ``serving`` | listening sockets, the server, graceful shutdown |
 | ``tls`` | TLS context with optional client certificates |
 | ``peer`` | the peer of a connection as the ASGI TLS extension |
-| ``connection`` | the protocol of one connection: parsing, keep-alive, pipelining, timeouts |
+| ``connection`` | the protocol of one connection: parsing, keep-alive, pipelining |
+| ``timers`` | timers of a connection: heads, bodies, stalled writes, idleness |
 | ``rules`` | validation of request heads, as Go's net/http |
 | ``request_body`` | buffer of a request body, and where a body ends |
 | ``exchange`` | one request and its response: the ``receive`` and ``send`` of ASGI |

@@ -46,11 +46,11 @@ from steersman.apiserver.server.http1.rules import (
     split_target,
 )
 from steersman.apiserver.server.http1.scope import RequestScopes
+from steersman.apiserver.server.http1.timers import ConnectionTimers
 
 if TYPE_CHECKING:
     from steersman.apiserver.server.http1.rules import Refusal
     from steersman.apiserver.server.http1.state import ServerState
-    from steersman.asynckit.clock import Timer
 
 HEAD: Final = 0
 BODY: Final = 1
@@ -69,10 +69,7 @@ class ServerConnection:
         "_discarded",
         "_exchange",
         "_framing",
-        "_idle_since",
-        "_idle_timer",
         "_is_head_complete",
-        "_is_head_timed",
         "_is_line_checked",
         "_is_message_complete",
         "_is_raw_body",
@@ -81,12 +78,11 @@ class ServerConnection:
         "_parser",
         "_phase",
         "_push",
-        "_read_timer",
         "_remaining_body_bytes",
         "_scopes",
         "_server",
+        "_timers",
         "_unparsed",
-        "_write_timer",
         "flow",
         "headers",
         "transport",
@@ -118,14 +114,7 @@ class ServerConnection:
         self.url = b""
         self.headers: list[tuple[bytes, bytes]] = []
         self._accepted_headers: AcceptedHeaders | None = None
-        self._read_timer: Timer | None = None
-        #: The read timer is for a head.
-        self._is_head_timed = False
-        self._write_timer: Timer | None = None
-        #: Time since which the connection is idle; None if it is not.
-        self._idle_since: float | None = None
-        #: Timer at the earliest end of idleness: one timer is reused for many idle periods.
-        self._idle_timer: Timer | None = None
+        self._timers = ConnectionTimers(server.clock, server.timeouts, abort=self._abort, close=self._close)
         #: Created when a caller waits for the end of the connection.
         self._closed: asyncio.Event | None = None
         self._parser: Any = httptools.HttpRequestParser(self)
@@ -144,7 +133,7 @@ class ServerConnection:
         if self._server.is_draining:  # its TLS handshake ended after the listening socket was closed
             self._close()
         else:
-            self._start_read_timer(is_head=True)
+            self._timers.expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._closed is not None:
@@ -159,18 +148,17 @@ class ServerConnection:
 
     def pause_writing(self) -> None:
         self.flow.pause_writing()
-        self._start_write_timer()
+        self._timers.start_writing()
 
     def resume_writing(self) -> None:
         self.flow.resume_writing()
-        if self._write_timer is not None and self._phase != CLOSING:
-            self._write_timer.cancel()
-            self._write_timer = None
+        if self._phase != CLOSING:
+            self._timers.stop_writing()
 
     def data_received(self, data: bytes) -> None:
         phase = self._phase
         if phase == HEAD:
-            self._idle_since = None
+            self._timers.end_idleness()
             if self._unparsed:
                 self._extend_head(data)
             else:
@@ -211,6 +199,16 @@ class ServerConnection:
                     self._append_unparsed(data[at:])
                 break
         self._update_read_timer()
+
+    def _update_read_timer(self) -> None:
+        """Run a timer while a head or body is incomplete; requests that arrive complete need none."""
+        phase = self._phase
+        if phase == HEAD:
+            self._timers.expect_head()
+        elif phase == BODY:
+            self._timers.expect_body()
+        elif phase != CLOSING:
+            self._timers.stop_reading()
 
     def _begin_repeated(self, data: bytes, start: int) -> int:
         """Start the request at ``start`` if it repeats accepted headers; return the end of its head, else -1."""
@@ -461,22 +459,7 @@ class ServerConnection:
         if self._unparsed:
             self._parse(self._take_unparsed())
             return
-        clock = self._server.clock
-        self._idle_since = clock.monotonic()
-        if self._idle_timer is None:
-            self._idle_timer = clock.timer(self._server.timeouts.idle, self._end_pause)
-
-    def _end_pause(self) -> None:
-        """Close the connection if it was idle too long, else restart the timer."""
-        self._idle_timer = None
-        if self._idle_since is None:
-            return
-        clock = self._server.clock
-        remaining_seconds = self._idle_since + self._server.timeouts.idle - clock.monotonic()
-        if remaining_seconds > 0:
-            self._idle_timer = clock.timer(remaining_seconds, self._end_pause)
-        else:
-            self._close()
+        self._timers.begin_idleness()
 
     def shut_down(self) -> None:
         """Close the connection after the current response, or at once without one."""
@@ -531,67 +514,31 @@ class ServerConnection:
         """
         has_unread = has_unread or self._phase == BODY or bool(self._unparsed)
         self._phase = CLOSING
-        self._idle_since = None
+        self._timers.end_idleness()
         self._unparsed.clear()
-        self._stop_read_timer()
+        self._timers.stop_reading()
         self.flow.resume_reading()
         if not has_unread:
             self._close_transport()
             return
         if self.transport.can_write_eof():
             self.transport.write_eof()
-        self._read_timer = self._server.clock.timer(self._server.timeouts.linger, self._close_transport)
+        self._timers.linger(self._close_transport)
 
     def _close_transport(self) -> None:
         if self.transport.is_closing():
             return  # asyncio's TLS transport cannot be used after a second call
         if self.transport.get_write_buffer_size():
-            self._start_write_timer()
+            self._timers.start_writing()
         self.transport.close()
 
     def _abort(self) -> None:
-        self._read_timer = self._write_timer = None
         self.transport.abort()
 
     def _release(self) -> None:
         """Release everything that outlives the connection, and what would keep it in reference cycles."""
         self._server.connections.discard(self)
-        self._stop_read_timer()
-        if self._idle_timer is not None:
-            self._idle_timer.cancel()
-            self._idle_timer = None
-        if self._write_timer is not None:
-            self._write_timer.cancel()
-            self._write_timer = None
+        self._timers.release()
         self._phase = CLOSING
         self._parser = self._exchange = None
         self._scopes.release()
-
-    # Timers
-
-    def _update_read_timer(self) -> None:
-        """Run a timer while a head or body is incomplete; requests that arrive complete need none."""
-        phase = self._phase
-        if phase == HEAD and self._idle_since is None:
-            if self._read_timer is None:
-                self._start_read_timer(is_head=True)
-        elif phase == BODY:
-            if self._read_timer is None or self._is_head_timed:
-                self._stop_read_timer()
-                self._start_read_timer(is_head=False)
-        elif phase != CLOSING:
-            self._stop_read_timer()
-
-    def _start_read_timer(self, *, is_head: bool) -> None:
-        timeouts = self._server.timeouts
-        self._is_head_timed = is_head
-        self._read_timer = self._server.clock.timer(timeouts.head if is_head else timeouts.body, self._abort)
-
-    def _stop_read_timer(self) -> None:
-        if self._read_timer is not None:
-            self._read_timer.cancel()
-            self._read_timer = None
-
-    def _start_write_timer(self) -> None:
-        if self._write_timer is None:
-            self._write_timer = self._server.clock.timer(self._server.timeouts.write_stall, self._abort)
