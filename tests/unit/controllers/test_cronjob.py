@@ -12,7 +12,7 @@ from lightkube.models.meta_v1 import OwnerReference
 from steersman.apimachinery.schedules import parse_schedule
 from steersman.client import tree
 from steersman.client.changes import Updated
-from steersman.client.objects import name_of
+from steersman.client.objects import name_of, uid_of
 from steersman.controllers.cronjob import plan
 from steersman.controllers.cronjob.controller import build
 from steersman.controllers.cronjob.missed import NoOccurrence, find_due, next_start
@@ -299,6 +299,44 @@ async def test_reconcile_removes_a_missing_job_from_the_active_ones(cluster):
     await cluster.client.delete(tree("batch/v1", "Job"), name, namespace="default", propagation_policy="Background")
     events = await cluster.until(lambda: cluster.events("MissingJob"))
     assert events[0]["message"] == f"Active job went missing: {name}"
+
+
+async def activate(cluster, **reference):
+    status = {"active": [{"apiVersion": "batch/v1", "kind": "Job", **reference}]}
+    await cluster.client.patch(CronJob, "cj", {"status": status}, namespace="default", subresource="status")
+
+
+async def test_reconcile_looks_for_a_missing_job_in_the_namespace_of_its_reference(cluster):
+    await run(cluster, schedule="0 0 1 1 *")
+    await cluster.make("batch/v1", "Job", "one", namespace="default", spec=JOB["spec"])
+    await activate(cluster, name="one", namespace="kube-system", uid="u")
+    events = await cluster.until(lambda: cluster.events("MissingJob"))
+    assert events[0]["message"] == "Active job went missing: one"
+
+
+async def test_reconcile_does_not_replace_a_job_that_it_cannot_read(cluster):
+    await run(cluster, concurrencyPolicy="Replace")
+    await cluster.until(have(cluster, 1), within_seconds=301, step_seconds=1)
+    first = (await jobs_of(cluster))[0]
+    await activate(cluster, name=name_of(first), uid=uid_of(first))
+    events = await cluster.until(lambda: cluster.events("FailedGet"), within_seconds=301, step_seconds=1)
+    message = "Get job: an empty namespace may not be set when a resource name is provided"
+    assert events[0]["message"] == message
+    assert list(map(uid_of, await jobs_of(cluster))) == [uid_of(first)]
+
+
+async def test_terminating_jobs_count_against_the_history_limits(cluster):
+    await run(cluster, schedule="0 0 1 1 *", successfulJobsHistoryLimit=1)
+    owner = await cluster.client.get(CronJob, "cj", namespace="default")
+    reference = controller_reference(owner, api_version="batch/v1", kind="CronJob").tree()
+    for name, finalizers in (("a", []), ("b", ["example.com/hold"])):
+        metadata = {"ownerReferences": [reference], "finalizers": finalizers}
+        await cluster.make("batch/v1", "Job", name, namespace="default", metadata=metadata, spec=JOB["spec"])
+    await cluster.client.delete(tree("batch/v1", "Job"), "b", namespace="default", propagation_policy="Background")
+    for finished_job in await jobs_of(cluster):
+        await end(cluster, finished_job)
+    await cluster.until(have(cluster, 1))
+    assert list(map(name_of, await jobs_of(cluster))) == ["b"]
 
 
 async def test_changed_schedule_takes_effect_at_its_next_time(cluster, clock):

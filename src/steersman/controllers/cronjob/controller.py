@@ -15,7 +15,6 @@ from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.controllers.cronjob import plan
 from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.dependents import controlled_by, index_dependents
-from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_of, is_controlled_by
 from steersman.runtime.result import Result
 from steersman.runtime.structs import replaced
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lightkube.models.batch_v1 import CronJobStatus
+    from lightkube.models.core_v1 import ObjectReference
 
     from steersman.client.changes import Change
     from steersman.client.informer import Informer
@@ -105,18 +105,22 @@ class CronJobController(ManagedController):
         return self._until(start.wake)
 
     async def _clean_up(self, key: str, cron: CronJob, jobs: Sequence[Job]) -> CronJobStatus:
-        """Delete finished Jobs beyond the limits, and remove them from the active ones."""
+        """Delete finished Jobs beyond the limits, and remove them from the active ones.
+
+        Terminating Jobs count and are deleted again. Upstream: ``cleanupFinishedJobs``.
+        """
         status = plan.status_of(cron)
-        for job in plan.superfluous(cron, [job for job in jobs if not is_being_deleted(job)]):
-            if await self._delete(cron, name_of(job), uid_of(job)):
+        for job in plan.superfluous(cron, jobs):
+            if await self._delete(cron, job):
                 status = plan.without(status, [uid_of(job)])
         return status
 
-    async def _delete(self, cron: CronJob, name: str, uid: str) -> bool:
+    async def _delete(self, cron: CronJob, job: Job) -> bool:
         """Delete a Job; report whether it is deleted or being deleted."""
+        name = name_of(job)
         try:
             await self.client.delete(
-                Job, name, namespace=namespace_of(cron), uid=uid, propagation_policy="Background"
+                Job, name, namespace=namespace_of(job), uid=uid_of(job), propagation_policy="Background"
             )  # fmt: skip
         except NotFound:
             return True
@@ -130,7 +134,7 @@ class CronJobController(ManagedController):
         """Remove active Jobs that do not exist from the status; the server is read, as the cache may be behind."""
         for reference in plan.absent(status, jobs):
             try:
-                await self.client.get(Job, reference.name or "", namespace=namespace_of(cron))
+                await self._get(reference)
             except NotFound:
                 self.events.event(cron, "Normal", "MissingJob", f"Active job went missing: {reference.name}")
                 status = plan.without(status, [reference.uid or ""])
@@ -140,13 +144,28 @@ class CronJobController(ManagedController):
         assert start.at is not None
         if start.replaces:
             for reference in status.active or ():
-                if not await self._delete(cron, reference.name or "", reference.uid or ""):
-                    raise _CouldNotReplace(f"could not replace job {reference.namespace}/{reference.name}")
-                status = plan.without(status, [reference.uid or ""])
+                status = await self._replace(cron, status, reference)
         job = await self._create(key, cron, start.at)
         if job is None or any(reference.uid == uid_of(job) for reference in status.active or ()):
             return status
         return plan.with_started(status, job, start.at)
+
+    async def _replace(self, cron: CronJob, status: CronJobStatus, reference: ObjectReference) -> CronJobStatus:
+        """Delete an active Job and return the status without it."""
+        try:
+            job = await self._get(reference)
+        except Exception as error:
+            self.events.event(cron, "Warning", "FailedGet", f"Get job: {error}")
+            raise
+        if not await self._delete(cron, job):
+            raise _CouldNotReplace(f"could not replace job {namespace_of(job)}/{name_of(job)}")
+        return plan.without(status, [uid_of(job)])
+
+    async def _get(self, reference: ObjectReference) -> Job:
+        """Return the Job of a reference. Raises ValueError for a reference without a namespace, as client-go does."""
+        if not reference.namespace:
+            raise ValueError("an empty namespace may not be set when a resource name is provided")
+        return await self.client.get(Job, reference.name or "", namespace=reference.namespace)
 
     async def _create(self, key: str, cron: CronJob, at: datetime) -> Job | None:
         """Create the Job of a scheduled time; return None if a foreign Job has its name."""
