@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote_plus
 
 from steersman.apimachinery.errors import bad_request, request_entity_too_large
-from steersman.apiserver.request import WarningRecorder
+from steersman.apiserver.request import LatencyTracker, WarningRecorder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
@@ -68,6 +68,7 @@ class Request:
         "first_headers",
         "headers",
         "info",
+        "latency",
         "method",
         "path",
         "raw_query",
@@ -90,6 +91,7 @@ class Request:
         #: Names in lower case; repeated headers in order.
         self.headers: list[tuple[bytes, bytes]] = scope["headers"]
         self.warnings: Final = WarningRecorder()
+        self.latency: Final = LatencyTracker()
         #: Audit annotations; None if the request is not audited.
         self.annotations: Annotations | None = None
         self._receive = receive

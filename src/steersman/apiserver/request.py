@@ -58,6 +58,16 @@ _WARNINGS_MAX: Final = 4096
 _WARNING_MAX: Final = 256
 
 
+class LatencyTracker:
+    """Time of one request that is not the server's own. Upstream: ``request.LatencyTrackers``."""
+
+    __slots__ = ("excluded_seconds",)
+
+    def __init__(self) -> None:
+        #: Seconds in admission webhooks and in the queues of priority and fairness.
+        self.excluded_seconds = 0.0
+
+
 class WarningRecorder:
     """Warnings of one response, in order and without duplicates, within upstream's limits.
 
@@ -275,6 +285,7 @@ class RequestContext:
         "group_resource",
         "is_first_of_spec",
         "is_large",
+        "latency",
         "namespace",
         "now",
         "path_name",
@@ -304,6 +315,7 @@ class RequestContext:
         group_resource: str = "",
         spec_cache: SpecFactsCache | None = None,
         annotations: Annotations | None = None,
+        latency: LatencyTracker | None = None,
     ) -> None:
         self.user = user
         #: Server time of the request; all timestamps of one write are equal.
@@ -324,6 +336,7 @@ class RequestContext:
         self.audit_id = audit_id
         #: Texts of ``Warning`` headers.
         self.warnings: Final = WarningRecorder() if warnings is None else warnings
+        self.latency: Final = LatencyTracker() if latency is None else latency
         #: Resource of the path as messages name it: ``pods``, ``deployments.apps``.
         self.group_resource = group_resource
         self._spec_cache = spec_cache
@@ -341,7 +354,7 @@ class RequestContext:
     ) -> RequestContext:
         """Return the context of a further write of this request.
 
-        Warnings and annotations are shared. None: unchanged.
+        Warnings, annotations and latency are shared. None: unchanged.
         """
         return RequestContext(
             self.user,
@@ -358,6 +371,7 @@ class RequestContext:
             group_resource=self.group_resource if group_resource is None else group_resource,
             spec_cache=self._spec_cache,
             annotations=self.annotations,
+            latency=self.latency,
         )
 
     def facts_for(self, spec: dict[str, Any]) -> SpecFacts:

@@ -88,6 +88,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         except asyncio.CancelledError:  # the deadline of the request
             caller.observe(candidate, started, CallError(webhook.name, "context canceled"))
             raise
+        attributes.ctx.latency.excluded_seconds += caller.services.clock.monotonic() - started
         note = {"configuration": webhook.configuration, "webhook": webhook.name, "mutated": has_changed}
         attributes.ctx.annotate(_MUTATION_KEY + mark, to_json(note))
         caller.observe(candidate, started, failure)

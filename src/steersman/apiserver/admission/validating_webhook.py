@@ -35,6 +35,8 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
         matching = await self._caller.matching(candidates, attributes)
         #: In order of completion.
         errors: list[StatusError] = []
+        clock = self._caller.services.clock
+        started = clock.monotonic()
         if len(matching) == 1:
             await self._call(matching[0], attributes, 0, errors)
         elif matching:
@@ -42,6 +44,8 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
                 for position, candidate in enumerate(matching):
                     call = self._call(candidate, attributes, position, errors)
                     group.create_task(call, name=f"webhook {candidate.webhook.name}")
+        if matching:
+            attributes.ctx.latency.excluded_seconds += clock.monotonic() - started
         if errors:
             raise errors[0]
 

@@ -58,5 +58,6 @@ class Connecter:
             audit_id=request.audit_id,
             warnings=request.warnings,
             annotations=request.annotations,
+            latency=request.latency,
             group_resource=resource.group_resource,
         )

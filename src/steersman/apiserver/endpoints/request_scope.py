@@ -147,6 +147,7 @@ class RequestScope:
             audit_id=request.audit_id,
             warnings=request.warnings,
             annotations=request.annotations,
+            latency=request.latency,
             group_resource=self.group_resource,
             spec_cache=self.served.spec_facts,
         )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestInfo
 
 #: Read-only verbs.
-READING = frozenset({"get", "list", "head", "options"})
+_READING = frozenset({"get", "list", "head", "options"})
 #: Long-running subresources.
 _STREAMING = frozenset({"attach", "exec", "proxy", "log", "portforward"})
 
@@ -26,6 +26,21 @@ class InFlight:
     def __init__(self) -> None:
         self.reading = 0
         self.mutating = 0
+        #: Requests in the queues of priority and fairness.
+        self.queued_reading = 0
+        self.queued_mutating = 0
+
+    def count_queued(self, info: RequestInfo, change: int) -> None:
+        """Count a request that enters (1) or leaves (-1) a queue."""
+        if is_read(info):
+            self.queued_reading += change
+        else:
+            self.queued_mutating += change
+
+
+def is_read(info: RequestInfo) -> bool:
+    """Report whether priority and fairness count the request as read-only."""
+    return info.verb in _READING or info.verb == "watch"
 
 
 def is_long_running(info: RequestInfo) -> bool:
@@ -39,7 +54,7 @@ def max_in_flight(in_flight: InFlight, *, reading_max: int, mutating_max: int) -
     def wrap(handler: Handler) -> Handler:
         async def filtered(request: Request) -> Response:
             info = request.info
-            if info.verb in READING and info.subresource not in _STREAMING:
+            if info.verb in _READING and info.subresource not in _STREAMING:
                 if 0 < reading_max <= in_flight.reading and not _is_exempt(request):
                     return too_many_requests(1)
                 in_flight.reading += 1

@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import StatusError
-from steersman.apiserver.filters.max_in_flight import READING, is_long_running, too_many_requests
+from steersman.apiserver.filters.max_in_flight import is_long_running, is_read, too_many_requests
 from steersman.apiserver.flowcontrol.control import FlowRequest
 from steersman.apiserver.flowcontrol.levels import CANCELLED, TIME_OUT, Waiting
 from steersman.apiserver.flowcontrol.shuffle_sharding import flow_hash
@@ -126,14 +126,19 @@ def priority_and_fairness(means: PriorityAndFairness, in_flight: InFlight) -> Fi
             if level.begin(seats, started):
                 counts.waited_seconds.counts[0] += 1
             else:
-                waited = await means.wait(flow, request, seats)
+                in_flight.count_queued(info, 1)
+                try:
+                    waited = await means.wait(flow, request, seats)
+                finally:
+                    in_flight.count_queued(info, -1)
                 if waited is None:
                     return means.rejection(flow)
                 started = monotonic()
+                request.latency.excluded_seconds += started - arrived
             counts.executing += 1
             counts.executing_seats += seats
             running[request] = FlowRequest(flow, request.user, info, seats, arrived, started, waited)
-            is_reading = info.verb in READING or info.verb == "watch"
+            is_reading = is_read(info)
             if is_reading:
                 in_flight.reading += 1
             else:

@@ -47,15 +47,16 @@ def count_requests(metrics: RequestMetrics, *, monotonic: Callable[[], float] = 
             series = metrics.series(request.info, dry_run)
             if request.user.name == SERVER_USER.name:
                 series.self_requests += 1
+            latency = request.latency
             try:
                 response = await handler(request)
             except StatusError as error:
-                count(series, error.code, monotonic() - started)
+                count(series, error.code, monotonic() - started, latency.excluded_seconds)
                 raise
             except Exception:
-                count(series, 500, monotonic() - started)
+                count(series, 500, monotonic() - started, latency.excluded_seconds)
                 raise
-            count(series, response.code, monotonic() - started)
+            count(series, response.code, monotonic() - started, latency.excluded_seconds)
             if response.stream is not None and is_long_running(request.info):
                 series.opened()
                 response.on_end = series.closed

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
+from operator import add
 from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.observability.metrics import Family, Labels, counter, gauge, is_label_set
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from steersman.apiserver.filters.max_in_flight import InFlight
     from steersman.apiserver.request import RequestInfo
@@ -19,11 +21,16 @@ BUCKETS_SECONDS: Final[tuple[float, ...]] = (
     4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 )  # fmt: skip
 
+#: Position of the first bound of ``apiserver_request_sli_duration_seconds``, which has the remaining ones, too.
+_FIRST_SLI_BUCKET: Final = 2
+
 #: Maximum number of label sets, as clients choose paths; requests beyond it, and with longer labels, share one.
 _SERIES_MAX: Final = 4096
 
 #: Verb, dry run, group, version, resource, subresource, scope.
 Key = tuple[str, str, str, str, str, str, str]
+#: Labels, counts by bucket, and the sum of a histogram.
+_Row = tuple[Key, Sequence[int], float]
 _OTHER: Final[Key] = ("other", "", "", "", "", "", "")
 
 _VERBS: Final = {
@@ -35,17 +42,28 @@ _VERBS: Final = {
 class Series:
     """Counters of one label set."""
 
-    __slots__ = ("buckets", "codes", "long_running", "seconds", "self_requests")
+    __slots__ = ("buckets", "codes", "excluded_seconds", "long_running", "seconds", "self_requests", "sli_changes")
 
     def __init__(self) -> None:
         self.codes: dict[int, int] = {}
         #: Requests by duration; the last bucket is +Inf.
         self.buckets = [0] * (len(BUCKETS_SECONDS) + 1)
         self.seconds = 0.0
+        #: What ``buckets`` would change by without the excluded time of requests; None: nothing was excluded.
+        self.sli_changes: list[int] | None = None
+        self.excluded_seconds = 0.0
         #: Long-running requests in progress.
         self.long_running = 0
         #: Requests of the server itself.
         self.self_requests = 0
+
+    def exclude(self, seconds: float, bucket: int, sli_bucket: int) -> None:
+        """Count the excluded time of a request in ``bucket``, which is in ``sli_bucket`` without it."""
+        if self.sli_changes is None:
+            self.sli_changes = [0] * len(self.buckets)
+        self.sli_changes[bucket] -= 1
+        self.sli_changes[sli_bucket] += 1
+        self.excluded_seconds += seconds
 
     def opened(self) -> None:
         """Count the start of a long-running response."""
@@ -80,11 +98,18 @@ class RequestMetrics:
         return series
 
     @staticmethod
-    def count(series: Series, code: int, seconds: float) -> None:
-        """Count a response."""
+    def count(series: Series, code: int, seconds: float, excluded_seconds: float = 0.0) -> None:
+        """Count a response. ``excluded_seconds``: see ``LatencyTracker``."""
+        bucket = bisect_left(BUCKETS_SECONDS, seconds)
         series.codes[code] = series.codes.get(code, 0) + 1
-        series.buckets[bisect_left(BUCKETS_SECONDS, seconds)] += 1
+        series.buckets[bucket] += 1
         series.seconds += seconds
+        if excluded_seconds:
+            series.exclude(excluded_seconds, bucket, bisect_left(BUCKETS_SECONDS, seconds - excluded_seconds))
+
+    def requested(self) -> Iterable[tuple[str, str, str, str]]:
+        """Return group, version, resource and subresource of the counted requests."""
+        return sorted({(group, version, resource, sub) for _, _, group, version, resource, sub, _ in self._series})
 
     async def collect(self) -> Iterable[Family]:
         """Return metrics for ``/metrics``."""
@@ -102,7 +127,15 @@ class RequestMetrics:
                 "apiserver_request_duration_seconds",
                 "histogram",
                 "Time until the answer began, in seconds.",
-                _DurationSamples(list(self._series.items())),
+                _HistogramSamples(
+                    [(key, series.buckets, series.seconds) for key, series in self._series.items()], is_sli=False
+                ),
+            ),
+            Family(
+                "apiserver_request_sli_duration_seconds",
+                "histogram",
+                "Time until the answer began without that in webhooks and queues, in seconds.",
+                _HistogramSamples(_sli_rows(self._series), is_sli=True),
             ),
             gauge(
                 "apiserver_longrunning_requests",
@@ -122,6 +155,14 @@ class RequestMetrics:
                     ((("request_kind", "readOnly"),), self._in_flight.reading),
                 ],
             ),
+            gauge(
+                "apiserver_current_inqueue_requests",
+                "Requests in the queues of priority and fairness.",
+                [
+                    ((("request_kind", "mutating"),), self._in_flight.queued_mutating),
+                    ((("request_kind", "readOnly"),), self._in_flight.queued_reading),
+                ],
+            ),
         ]
 
     def _sums(self, value: Callable[[Series], int], *, without: Sequence[str]) -> list[tuple[Labels, float]]:
@@ -134,23 +175,45 @@ class RequestMetrics:
         return list(sums.items())
 
 
-class _DurationSamples:
-    """Samples of the durations, created when they are rendered, as there are thousands."""
+class _HistogramSamples:
+    """Samples of a histogram, created when they are rendered, as there are thousands."""
 
-    __slots__ = ("_series",)
+    __slots__ = ("_is_sli", "_rows")
 
-    def __init__(self, series: Sequence[tuple[Key, Series]]) -> None:
-        self._series: Final = series
+    def __init__(self, rows: Sequence[_Row], *, is_sli: bool) -> None:
+        """``is_sli``: with the labels and bounds of ``apiserver_request_sli_duration_seconds``."""
+        self._rows: Final = rows
+        self._is_sli: Final = is_sli
 
     def __len__(self) -> int:
-        return len(self._series) * (len(BUCKETS_SECONDS) + 3)
+        bounds = len(BUCKETS_SECONDS) - (_FIRST_SLI_BUCKET if self._is_sli else 0)
+        return len(self._rows) * (bounds + 3)
 
     def __iter__(self) -> Iterator[tuple[str, Labels, float]]:
-        for key, series in self._series:
-            yield from _histogram(_labels(key), series)
+        for key, buckets, seconds in self._rows:
+            labels = _labels(key)
+            if self._is_sli:
+                labels = tuple(label for label in labels if label[0] != "dry_run")
+            yield from _histogram(labels, buckets, seconds, first=_FIRST_SLI_BUCKET if self._is_sli else 0)
 
     def __contains__(self, sample: object) -> bool:
         return any(sample == other for other in self)
+
+
+def _sli_rows(series: Mapping[Key, Series]) -> list[_Row]:
+    """Return durations without excluded time, of requests with and without dry run together."""
+    rows: dict[Key, _Row] = {}
+    for key, one in series.items():
+        buckets: Sequence[int] = one.buckets
+        if one.sli_changes is not None:
+            buckets = list(map(add, buckets, one.sli_changes))
+        seconds = one.seconds - one.excluded_seconds
+        sli_key: Key = (key[0], "", *key[2:])
+        if sli_key in rows:
+            _, others, other_seconds = rows[sli_key]
+            buckets, seconds = list(map(add, others, buckets)), other_seconds + seconds
+        rows[sli_key] = (sli_key, buckets, seconds)
+    return list(rows.values())
 
 
 def _labels(key: Key) -> Labels:
@@ -167,10 +230,14 @@ def _labels(key: Key) -> Labels:
     )
 
 
-def _histogram(labels: Labels, series: Series) -> Iterable[tuple[str, Labels, float]]:
+def _histogram(
+    labels: Labels, buckets: Sequence[int], seconds: float, *, first: int
+) -> Iterable[tuple[str, Labels, float]]:
+    """Yield the samples of a histogram that has the bounds from position ``first`` on."""
     total = 0
-    for bound, count in zip((*BUCKETS_SECONDS, "+Inf"), series.buckets, strict=True):
+    for position, (bound, count) in enumerate(zip((*BUCKETS_SECONDS, "+Inf"), buckets, strict=True)):
         total += count
-        yield "_bucket", (*labels, ("le", str(bound))), total
-    yield "_sum", labels, series.seconds
+        if position >= first:
+            yield "_bucket", (*labels, ("le", str(bound))), total
+    yield "_sum", labels, seconds
     yield "_count", labels, total

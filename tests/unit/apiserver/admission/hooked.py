@@ -15,7 +15,7 @@ from steersman.apiserver.admission.mutating_webhook import MutatingAdmissionWebh
 from steersman.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
 from steersman.apiserver.admission.webhook_calls import WebhookServices
 from steersman.apiserver.endpoints.router import Router
-from steersman.apiserver.request import Annotations
+from steersman.apiserver.request import Annotations, LatencyTracker
 from steersman.apiserver.webhooks.client import WebhookClients
 from steersman.apiserver.webhooks.services import StoredServices
 
@@ -46,8 +46,9 @@ class Hooked(Server):
         self.router = Router(self.registry, admission=self.admission, authorizer=authorizer, connect={})
         self.responses = responses
         self.hooks = WebhookServer(self._respond)
-        #: Audit annotations of the last request.
+        #: Audit annotations and latency of the last request.
         self.annotations = Annotations()
+        self.latency = LatencyTracker()
         #: Paths and requests of the calls, in order.
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
@@ -64,6 +65,7 @@ class Hooked(Server):
     def request(self, *arguments: Any, **more: Any) -> Request:
         request = super().request(*arguments, **more)
         request.annotations = self.annotations = Annotations()
+        self.latency = request.latency
         return request
 
     async def _respond(self, path: str, review: Any) -> bytes | None:

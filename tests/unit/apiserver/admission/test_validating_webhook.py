@@ -144,6 +144,20 @@ async def test_validating_webhook_failure_follows_failure_policy(response, text)
         assert answer.body["message"].startswith('Internal error occurred: failed calling webhook "bad.example.com": ')
 
 
+@pytest.mark.parametrize("kind", ["validating", "mutating"])
+async def test_time_of_webhooks_is_excluded_from_the_latency_of_the_server(kind):
+    async with Hooked(slow={"allowed": True}) as server:
+
+        async def respond(path, review):
+            await server.clock.advance(1)
+            return http_response({**review, "response": {"uid": review["request"]["uid"], "allowed": True}})
+
+        server.hooks._respond = respond
+        await server.configure(kind, "slow", timeoutSeconds=30)
+        assert (await server.write()).code == 201
+        assert server.latency.excluded_seconds == 1
+
+
 async def test_validating_webhook_that_hangs_costs_its_timeout_and_holds_up_no_other_request():
     async with Hooked(slow=DENY) as server:
         requested = asyncio.Event()

@@ -101,6 +101,18 @@ async def test_flood_of_one_user_does_not_starve_others():
     assert (server.level.in_use, server.level.waiting) == (0, 0)
 
 
+async def test_time_in_the_queue_is_excluded_from_the_latency_of_the_server():
+    server = Server(seats=1)
+    read, write = request(), request(method="POST")
+    tasks = [asyncio.create_task(server.handle(one)) for one in (request(), read, write)]
+    await server.clock.advance(0)
+    assert (server.in_flight.queued_reading, server.in_flight.queued_mutating) == (1, 1)
+    await server.clock.advance(3)
+    assert await settled(tasks) == [200, 200, 200]
+    assert sorted([read.latency.excluded_seconds, write.latency.excluded_seconds]) == [1, 2]
+    assert (server.in_flight.queued_reading, server.in_flight.queued_mutating) == (0, 0)
+
+
 async def test_request_is_rejected_when_queues_are_full():
     server = Server(seats=1)
     tasks = [asyncio.create_task(server.handle(request())) for _ in range(80)]
@@ -121,6 +133,7 @@ async def test_request_is_rejected_when_queues_are_full():
     await asyncio.gather(*tasks, return_exceptions=True)
     assert (server.level.in_use, server.level.waiting, server.counts.waiting) == (0, 0, 0)
     assert server.counts.rejected["cancelled"] == 60
+    assert server.in_flight.queued_reading == 0
 
 
 async def test_request_is_rejected_after_maximum_wait():

@@ -106,3 +106,18 @@ async def test_requests_of_the_server_itself_are_counted_by_resource_and_verb():
         metrics.series(pods(namespace=namespace), "").self_requests += 1
     labels = (("group", ""), ("resource", "pods"), ("subresource", ""), ("verb", "LIST"))
     assert await samples(metrics, "apiserver_selfrequest_total") == [("", labels, 2)]
+
+
+async def test_sli_durations_are_without_excluded_time_and_dry_run():
+    metrics = RequestMetrics(InFlight())
+    for dry_run, seconds, excluded in (("", 0.5, 0.47), ("", 0.5, 0.0), ("All", 2.5, 0.7)):
+        metrics.count(metrics.series(pods("create"), dry_run), 201, seconds, excluded)
+    rows = await samples(metrics, "apiserver_request_sli_duration_seconds")
+    assert len({labels for name, labels, _ in rows if name == "_count"}) == 1
+    assert not any("dry_run" in dict(labels) for _, labels, _ in rows)
+    by_name = {(name, dict(labels).get("le")): value for name, labels, value in rows}
+    assert [by_name["_bucket", le] for le in ("0.05", "0.4", "0.6", "1.5", "2", "+Inf")] == [1, 1, 2, 2, 3, 3]
+    assert ("_bucket", "0.025") not in by_name
+    assert (by_name["_sum", None], by_name["_count", None]) == (pytest.approx(2.33), 3)
+    family = next(f for f in await metrics.collect() if f.name == "apiserver_request_sli_duration_seconds")
+    assert len(family.samples) == len(rows)
