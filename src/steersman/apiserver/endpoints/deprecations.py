@@ -36,12 +36,21 @@ def deprecation_warning(resource: Resource) -> str:
     return f"{text}; use {deprecation.instead}" if deprecation.instead else text
 
 
-def deprecation_notes(resource: Resource) -> dict[str, str]:
-    """Return the audit annotations of requests for a resource."""
+def removed_release(resource: Resource) -> str | None:
+    """Return the release that removes a deprecated resource, e.g. ``1.39``; empty if none is planned, None if the
+    resource is not deprecated.
+    """
     deprecation = _DEPRECATIONS.get((resource.api_version, resource.kind))
     if deprecation is None:
+        return "" if resource.deprecation_warning else None
+    return deprecation.until.removeprefix("v")
+
+
+def deprecation_notes(resource: Resource) -> dict[str, str]:
+    """Return the audit annotations of requests for a resource."""
+    if (resource.api_version, resource.kind) not in _DEPRECATIONS:
         return {}
     notes = {"k8s.io/deprecated": "true"}
-    if deprecation.until:
-        notes["k8s.io/removed-release"] = deprecation.until.removeprefix("v")
+    if release := removed_release(resource):
+        notes["k8s.io/removed-release"] = release
     return notes
