@@ -12,6 +12,7 @@ from steersman.apimachinery.errors import invalid
 from steersman.apimachinery.workmeter import spend
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
+from steersman.apiserver.admission.pod_security_metrics import PodSecurityMetrics
 from steersman.apiserver.kinds.shared.podsecurity.checks import violations
 from steersman.apiserver.kinds.shared.podsecurity.levels import (
     LEVELS,
@@ -89,6 +90,7 @@ class PodSecurity(Plugin):
         self._exempt: Final = Exemptions(settings.get("exemptions") or {})
         self._policies: Final = Lookup(namespaces, lambda tree: self._policy_of(tree["metadata"].get("labels"))[0])
         self._pods: Final = pods
+        self.metrics: Final = PodSecurityMetrics()
 
     def _policy_of(self, labels: dict[str, str] | None) -> tuple[Policy, list[FieldError]]:
         return policy_of(labels, self._defaults)
@@ -107,6 +109,7 @@ class PodSecurity(Plugin):
             return self._validate_namespace(attributes)
         if exempt := self._exempt.of_request(attributes):
             attributes.ctx.annotate(_EXEMPT, exempt)
+            self.metrics.observe_exemption(attributes)
             return None
         policy = self._policies.get_cached(attributes.namespace)
         if policy is None or attributes.ctx.is_large:
@@ -121,8 +124,10 @@ class PodSecurity(Plugin):
     def _apply(self, attributes: Attributes, policy: Policy) -> None:
         is_pod = attributes.group_resource == "pods"
         if policy.is_privileged:
-            if is_pod and attributes.ctx.annotations is not None:
-                attributes.ctx.annotate(_ENFORCED, str(policy.enforce))
+            if is_pod:
+                self.metrics.observe_evaluation(attributes, "enforce", policy.enforce, is_allowed=True)
+                if attributes.ctx.annotations is not None:
+                    attributes.ctx.annotate(_ENFORCED, str(policy.enforce))
             return
         obj, old = attributes.object, attributes.old_object
         if obj is None:
@@ -138,10 +143,28 @@ class PodSecurity(Plugin):
             self._evaluate(attributes, policy, template, enforces=False)
 
     def _evaluate(self, attributes: Attributes, policy: Policy, pod: Tree, *, enforces: bool) -> None:
+        ctx = attributes.ctx
         if self._exempt.has_runtime_class(pod):
-            attributes.ctx.annotate(_EXEMPT, "runtimeClass")
-        else:
-            _evaluate(attributes, policy, pod, enforces=enforces)
+            ctx.annotate(_EXEMPT, "runtimeClass")
+            self.metrics.observe_exemption(attributes)
+            return
+        is_new_pod = enforces and attributes.operation is Operation.CREATE
+        facts = ctx.spec_facts if is_new_pod else None
+        if enforces and ctx.annotations is not None:
+            ctx.annotate(_ENFORCED, str(policy.enforce))
+        broken = _violations_of(policy.audit, pod, facts)
+        if broken:
+            self.metrics.observe_evaluation(attributes, "audit", policy.audit, is_allowed=False)
+            ctx.annotate(_VIOLATIONS, f'would violate PodSecurity "{policy.audit}": {", ".join(broken)}')
+        if enforces:
+            broken = _violations_of(policy.enforce, pod, facts)
+            self.metrics.observe_evaluation(attributes, "enforce", policy.enforce, is_allowed=not broken)
+            if broken:
+                raise attributes.forbidden(f'violates PodSecurity "{policy.enforce}": {", ".join(broken)}')
+        broken = _violations_of(policy.warn, pod, facts)
+        if broken:
+            self.metrics.observe_evaluation(attributes, "warn", policy.warn, is_allowed=False)
+            ctx.warn(f'would violate PodSecurity "{policy.warn}": {", ".join(broken)}')
 
     async def _validate_namespace(self, attributes: Attributes) -> None:
         namespace = attributes.object
@@ -184,25 +207,6 @@ def _is_stricter(now: Standard, before: Standard) -> bool:
     if now.level == PRIVILEGED or now == before:
         return False
     return now.version != before.version or LEVELS.index(now.level) > LEVELS.index(before.level)
-
-
-def _evaluate(attributes: Attributes, policy: Policy, pod: Tree, *, enforces: bool) -> None:
-    ctx = attributes.ctx
-    is_new_pod = enforces and attributes.operation is Operation.CREATE
-    facts = ctx.spec_facts if is_new_pod else None
-    if enforces and ctx.annotations is not None:
-        ctx.annotate(_ENFORCED, str(policy.enforce))
-    if ctx.annotations is not None:
-        broken = _violations_of(policy.audit, pod, facts)
-        if broken:
-            ctx.annotate(_VIOLATIONS, f'would violate PodSecurity "{policy.audit}": {", ".join(broken)}')
-    if enforces:
-        broken = _violations_of(policy.enforce, pod, facts)
-        if broken:
-            raise attributes.forbidden(f'violates PodSecurity "{policy.enforce}": {", ".join(broken)}')
-    broken = _violations_of(policy.warn, pod, facts)
-    if broken:
-        ctx.warn(f'would violate PodSecurity "{policy.warn}": {", ".join(broken)}')
 
 
 def _violations_of(standard: Standard, pod: Tree, facts: SpecFacts | None) -> Sequence[str]:

@@ -22,6 +22,11 @@ def secured():
     return Plugged(lambda stored: PodSecurity(namespaces=stored("namespaces").cache, pods=stored("pods").cache))
 
 
+def metrics_of(server):
+    """Return the counters of the plugin."""
+    return next(plugin for plugin in server.admission.plugins if plugin.name == "PodSecurity").metrics
+
+
 async def label(server, **labels):
     texts = {f"pod-security.kubernetes.io/{key.replace('_', '-')}": value for key, value in labels.items()}
     return await server.merge(NAMESPACE, {"metadata": {"labels": texts}})
@@ -194,6 +199,7 @@ async def test_exempt_requests_are_allowed(exemptions):
     async with configured(**exemptions) as server:
         pod = await server.pod(hostPID=True, runtimeClassName="r")
         assert (pod.code, pod.warnings) == (201, [])
+        assert metrics_of(server).exemptions == {("create", "pod", ""): 1}
 
 
 async def test_labels_of_an_exempt_namespace_are_ignored():
@@ -219,13 +225,13 @@ def test_invalid_configuration_is_rejected():
 @pytest.mark.interpreted
 @pytest.mark.parametrize(("count", "is_in_worker"), [(1, False), (LARGE_BYTES // 20, True)])
 async def test_large_pods_are_evaluated_in_a_worker(monkeypatch, count, is_in_worker):
-    evaluate, threads = pod_security._evaluate, set()
+    evaluate, threads = pod_security._violations_of, set()
 
     def recorded(*args, **kwargs):
         threads.add(threading.get_ident())
-        evaluate(*args, **kwargs)
+        return evaluate(*args, **kwargs)
 
-    monkeypatch.setattr(pod_security, "_evaluate", recorded)
+    monkeypatch.setattr(pod_security, "_violations_of", recorded)
     async with secured() as server:
         await label(server, enforce="baseline")
         containers = [{"name": f"c{number}", "image": "i"} for number in range(count)]
