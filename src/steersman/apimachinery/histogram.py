@@ -27,10 +27,10 @@ class Histogram:
         """Number of values."""
         return sum(self.counts)
 
-    def observe(self, value: float) -> None:
+    def observe(self, value: float, times: int = 1) -> None:
         """Count a value."""
-        self.counts[bisect_left(self.bounds, value)] += 1
-        self.total += value
+        self.counts[bisect_left(self.bounds, value)] += times
+        self.total += value * times
 
     def add(self, other: Histogram) -> None:
         """Count the values of a histogram with the same bounds."""

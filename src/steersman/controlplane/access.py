@@ -11,10 +11,11 @@ from steersman.apiserver.authn.client_certificate import CertificateAuthorities,
 from steersman.apiserver.authn.interface import MASTERS_GROUP
 from steersman.apiserver.authn.legacy_token import LegacyTokens
 from steersman.apiserver.authn.request_header import RequestHeader
-from steersman.apiserver.authn.service_account import ServiceAccountTokens
+from steersman.apiserver.authn.service_account import ServiceAccountTokens, TokenMetrics
 from steersman.apiserver.authn.static_token import StaticTokens, TokenFileError, read_token_file
 from steersman.apiserver.authn.token_issuer import TokenIssuer
 from steersman.apiserver.authn.union import Union
+from steersman.apiserver.authz.counted import CountedAuthorizer
 from steersman.apiserver.authz.escalation import EscalationGuard
 from steersman.apiserver.authz.modes import AlwaysAllow, AlwaysDeny, Chain, PrivilegedGroups
 from steersman.apiserver.authz.node import NodeAuthorizer
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.authn.interface import ServerAuthenticator, TokenAuthenticator
     from steersman.apiserver.authn.oidc import OIDCTokens
-    from steersman.apiserver.authz.interface import Authorizer, RuleResolver
+    from steersman.apiserver.authz.interface import RuleResolver
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.strategy import Strategy
     from steersman.apiserver.generic.watch_cache import WatchCache
@@ -72,12 +73,28 @@ class Authentication:
                 users |= read_token_file(options.token_auth_file)
             except TokenFileError as error:
                 raise OptionError(f"--token-auth-file: {error}") from error
-        accounts = ServiceAccountTokens(keys, self._objects, issuers=issuers, audiences=self.audiences, clock=clock)
+        #: Counters of service account tokens.
+        self.token_metrics: Final = TokenMetrics()
+        accounts = ServiceAccountTokens(
+            keys,
+            self._objects,
+            issuers=issuers,
+            audiences=self.audiences,
+            clock=clock,
+            metrics=self.token_metrics,
+        )
         self.static_tokens: Final = StaticTokens(users, audiences=self.audiences)
         tokens: list[TokenAuthenticator] = [
             self.static_tokens,
             accounts,
-            LegacyTokens(keys, self._objects, self._objects, audiences=self.audiences, on_use=self.token_uses.note),
+            LegacyTokens(
+                keys,
+                self._objects,
+                self._objects,
+                audiences=self.audiences,
+                on_use=self.token_uses.note,
+                metrics=self.token_metrics,
+            ),
         ]
         if options.enable_bootstrap_token_auth:
             tokens.append(BootstrapTokens(self._objects, audiences=self.audiences, clock=clock))
@@ -86,7 +103,7 @@ class Authentication:
         self.tokens: Final = tuple(tokens)
         #: Authorities of client certificates, set before the server listens.
         self.certificate_authorities: Final = CertificateAuthorities()
-        certificates = ClientCertificate(clock, self.certificate_authorities)
+        self.certificates: Final = ClientCertificate(clock, self.certificate_authorities)
         front_proxies = RequestHeader(
             self.certificate_authorities,
             clock=clock,
@@ -98,9 +115,9 @@ class Authentication:
         )
         bearer = BearerToken(self.tokens, clock=clock, fixed_tokens=users, token_cache=accounts)
         self.authenticator: Final[ServerAuthenticator] = Union(
-            [front_proxies, certificates, bearer, WebSocketToken(self.tokens)],
+            [front_proxies, self.certificates, bearer, WebSocketToken(self.tokens)],
             anonymous=options.anonymous_auth,
-            certificates=certificates,
+            certificates=self.certificates,
             bearer_tokens=bearer,
         )
 
@@ -145,13 +162,13 @@ class Authorization:
         #: RBAC rules are also needed without the mode: escalation checks compare with the grantor's permissions.
         self.rbac: Final = RBAC(self._index)
         self.uses_rbac: Final = "RBAC" in modes
-        authorizers: list[Authorizer] = []
-        resolvers: list[RuleResolver] = []
-        for mode in modes:
-            authorizer = self._make(mode)
-            authorizers.append(authorizer)
-            resolvers.append(authorizer)
-        modes_chain = UnsafeProxy(Chain(authorizers))
+        authorizers = [self._make(mode) for mode in modes]
+        #: Authorizers of the modes, in order.
+        self.counted: Final = [
+            CountedAuthorizer(mode, authorizer) for mode, authorizer in zip(modes, authorizers, strict=True)
+        ]
+        resolvers: list[RuleResolver] = [*authorizers]
+        modes_chain = UnsafeProxy(Chain(self.counted))
         self.authorizer: Final = Chain([PrivilegedGroups(), modes_chain], resolvers=resolvers)
         self._guard: Final = EscalationGuard(self.authorizer, self.rbac)
 

@@ -11,16 +11,19 @@ import secrets
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from steersman.apiserver.admission.pod_security import PodSecurity
 from steersman.apiserver.aggregation.backend_openapi import AggregatedDocuments
 from steersman.apiserver.aggregation.controller import Aggregator
 from steersman.apiserver.crd.serving import CustomResources
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.filters.access_metrics import AccessMetrics
+from steersman.apiserver.filters.deprecated_apis import DeprecatedAPIs
 from steersman.apiserver.filters.max_in_flight import InFlight
 from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.health.checks import Check, Unhealthy
 from steersman.apiserver.observability.condition_metrics import ConditionMetricsCollector
 from steersman.apiserver.observability.conversion_metrics import ConversionMetricsCollector
+from steersman.apiserver.observability.pod_security_metrics import PodSecurityMetricsCollector
 from steersman.apiserver.observability.policy_metrics import PolicyMetricsCollector
 from steersman.apiserver.observability.webhook_metrics import WebhookMetricsCollector
 from steersman.apiserver.server.app import Application
@@ -35,6 +38,7 @@ from steersman.controlplane.api_services import API_SERVICES, APIServices, Loopb
 from steersman.controlplane.audit_options import make_auditor
 from steersman.controlplane.bootstrap.default_objects import FLOW_CONTROL_HOOK, NAMESPACES_HOOK, DefaultObjects
 from steersman.controlplane.bootstrap.post_start_hooks import PostStartHooks
+from steersman.controlplane.credential_metrics import CredentialMetrics
 from steersman.controlplane.definitions import LoopbackDefinitionWriter
 from steersman.controlplane.flow_control import make_flow_control
 from steersman.controlplane.paths import (
@@ -154,12 +158,12 @@ class ServerCore:
             self.client, self.catalog, stored=self.resources.registry.stored(API_SERVICES), clock=clock
         )
         self._add_post_start_hooks()
-        self._add_paths(routes, metrics)
+        self._add_paths(routes, self._collectors(metrics, authentication))
 
-    def _add_paths(self, routes: Routes, metrics: RequestMetrics) -> None:
+    def _add_paths(self, routes: Routes, collectors: Sequence[Collector]) -> None:
         """Add the non-resource paths."""
         add_health(routes, self._health_checks())
-        add_about(routes, collectors=self._collectors(metrics))
+        add_about(routes, collectors=collectors)
         add_zpages(routes, self._options.reported_flags, clock=self._clock)
         if self._flow_control is not None:
             add_flow_control_dumps(routes, self._flow_control.control, clock=self._clock)
@@ -216,11 +220,13 @@ class ServerCore:
             extra=self._filters,
         )
 
-    def _collectors(self, metrics: RequestMetrics) -> list[Collector]:
+    def _collectors(self, metrics: RequestMetrics, authentication: Authentication) -> list[Collector]:
         """Return the metrics collectors."""
         collectors: list[Collector] = [
             metrics.collect,
+            DeprecatedAPIs(metrics, self.catalog).collect,
             self._access_metrics.collect,
+            CredentialMetrics(authentication, self._authorization).collect,
             ServerMetrics(self._options.feature_gates, audits=self._auditor is not None).collect,
             StorageMetrics(self.store, self.resources.registry).collect,
             self.app.loop_guard.collect,
@@ -229,6 +235,11 @@ class ServerCore:
             ConditionMetricsCollector(self.resources.condition_metrics).collect,
             self.aggregator.metrics.collect,
             ConversionMetricsCollector(self.resources.conversions.metrics).collect,
+        ]
+        collectors += [
+            PodSecurityMetricsCollector(plugin.metrics).collect
+            for plugin in self.resources.admission.plugins
+            if isinstance(plugin, PodSecurity)
         ]
         if self._auditor is not None:
             collectors.append(self._auditor.collect)

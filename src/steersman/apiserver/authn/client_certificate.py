@@ -13,6 +13,7 @@ import re
 import ssl
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.histogram import Histogram
 from steersman.apiserver.authn import distinguished_name
 from steersman.apiserver.authn.interface import InvalidCredentials, with_authenticated_group
 from steersman.apiserver.request import UserInfo
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 _CERTIFICATES_MAX: Final = 1024
 #: Seconds for which a validity check of a certificate is reused.
 _VERIFIED_SECONDS: Final = 10.0
+#: Upper bounds of the remaining lifetimes: from half an hour to a year. Upstream: ``x509.go``.
+_EXPIRATION_SECONDS: Final[tuple[float, ...]] = (
+    0, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 345600, 604800, 2592000, 7776000, 15552000, 31104000,
+)  # fmt: skip
 _CERTIFICATE: Final = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 
 
@@ -46,10 +51,14 @@ def digests_of(pem: str) -> frozenset[str]:
 class _Verified:
     """User of a certificate, and the time until which its validity period need not be checked."""
 
-    __slots__ = ("until", "user", "valid")
+    __slots__ = ("remaining_seconds", "requests", "until", "user", "valid")
 
-    def __init__(self, user: UserInfo, valid: tuple[float, float], until: float) -> None:
+    def __init__(self, user: UserInfo, valid: tuple[float, float], *, until: float, remaining_seconds: float) -> None:
         self.user: Final = user
+        #: Remaining lifetime at the check.
+        self.remaining_seconds: Final = remaining_seconds
+        #: Requests since the check that are not in the histogram yet.
+        self.requests = 0
         #: Intersection of the periods of the whole chain, which may differ between connections.
         self.valid: Final = valid
         self.until: Final = until
@@ -65,6 +74,18 @@ class ClientCertificate:
         self._users: dict[str, UserInfo] = {}
         #: Certificates whose validity was checked recently.
         self._verified: dict[str, _Verified] = {}
+        self._expirations: Final = Histogram(_EXPIRATION_SECONDS)
+
+    def expirations(self) -> Histogram:
+        """Return the remaining lifetimes of the certificates of all requests, as of the last check of each."""
+        for verified in self._verified.values():
+            self._count(verified)
+        return self._expirations
+
+    def _count(self, verified: _Verified) -> None:
+        """Count the requests since the last call."""
+        self._expirations.observe(verified.remaining_seconds, verified.requests)
+        verified.requests = 0
 
     def authenticate_cached(self, tls: dict[str, Any]) -> UserInfo | None:
         """Return the cached user of a connection's certificate, in ``system:authenticated``; None: call
@@ -73,7 +94,10 @@ class ClientCertificate:
         verified = self._verified.get(tls["client_cert_chain"][0])
         if verified is None or verified.valid != tls["client_cert_valid"]:
             return None
-        return verified.user if self._clock.monotonic() < verified.until else None
+        if self._clock.monotonic() >= verified.until:
+            return None
+        verified.requests += 1
+        return verified.user
 
     async def authenticate(self, request: Request) -> UserInfo | None:
         """Return the user of the certificate, None without one. Raises ``InvalidCredentials``."""
@@ -92,15 +116,21 @@ class ClientCertificate:
         if user is None:
             user = _user(tls)
             if len(self._users) >= _CERTIFICATES_MAX:
+                self.expirations()
                 self._users.clear()
                 self._verified.clear()
             self._users[chain[0]] = user
+        first, last = tls["client_cert_valid"]
+        self._expirations.observe(last - now)
         if self._authorities.front_proxies.isdisjoint(
             signers
         ):  # not for front proxies: the next request may have another user
-            first, last = tls["client_cert_valid"]
             until = self._clock.monotonic() + min(_VERIFIED_SECONDS, last - now)
-            self._verified[chain[0]] = _Verified(with_authenticated_group(user), (first, last), until)
+            if (earlier := self._verified.get(chain[0])) is not None:
+                self._count(earlier)
+            self._verified[chain[0]] = _Verified(
+                with_authenticated_group(user), (first, last), until=until, remaining_seconds=last - now
+            )
         return user
 
 

@@ -71,6 +71,26 @@ class _Verified(msgspec.Struct, frozen=True):
     user: UserInfo
 
 
+class TokenMetrics:
+    """Numbers of tokens that were checked in full; uses of a cached result are not counted.
+
+    Upstream: ``pkg/serviceaccount/metrics.go``.
+    """
+
+    __slots__ = ("invalid_legacy_auto", "legacy", "legacy_auto", "legacy_manual", "stale", "valid")
+
+    def __init__(self) -> None:
+        #: Tokens of Pods, before and after the time by which they should have been renewed.
+        self.valid = 0
+        self.stale = 0
+        #: Tokens without audiences.
+        self.legacy = 0
+        #: Those from Secrets: generated for the ServiceAccount, created by users, and invalidated ones.
+        self.legacy_auto = 0
+        self.legacy_manual = 0
+        self.invalid_legacy_auto = 0
+
+
 class ServiceAccountTokens:
     """Token authenticator of bound service account tokens."""
 
@@ -82,6 +102,7 @@ class ServiceAccountTokens:
         issuers: Sequence[str],
         audiences: Sequence[str],
         clock: Clock,
+        metrics: TokenMetrics,
     ) -> None:
         """``audiences``: audiences of this server."""
         self._keys = keys
@@ -89,6 +110,7 @@ class ServiceAccountTokens:
         self._issuers = frozenset(issuers)
         self._audiences = tuple(audiences)
         self._clock = clock
+        self._metrics = metrics
         #: By digest, so that tokens are not kept in memory.
         self._verified: dict[bytes, _Verified] = {}
 
@@ -113,11 +135,12 @@ class ServiceAccountTokens:
         claims = verified.claims
         if not claims.audiences:
             annotate("authentication.k8s.io/legacy-token", claims.sub)
+            self._metrics.legacy += 1
         common = common_audiences(claims.audiences or self._audiences, audiences)
         self._check_times(claims)
         await self._check_objects(claims)
         if claims.bound.warnafter is not None:
-            self._note_stale(claims, claims.bound.warnafter)
+            self._note_age(claims, claims.bound.warnafter)
         return Reviewed(verified.user, common)
 
     def verified(self, token: str) -> VerifiedUser | None:
@@ -178,11 +201,14 @@ class ServiceAccountTokens:
         if claims.iat is not None and now + _LEEWAY_SECONDS < claims.iat:
             raise InvalidCredentials("service account token is issued in the future")
 
-    def _note_stale(self, claims: AccountClaims, warn_after: int) -> None:
+    def _note_age(self, claims: AccountClaims, warn_after: int) -> None:
         over = int(self._clock.now().timestamp() - warn_after)
         if over >= 0:
             text = f"subject: {claims.sub}, seconds after warning threshold: {over}"
             annotate("authentication.k8s.io/stale-token", text)
+            self._metrics.stale += 1
+        else:
+            self._metrics.valid += 1
 
     async def _check_objects(self, claims: AccountClaims) -> None:
         for kind, ref, namespace in _bound_objects(claims):

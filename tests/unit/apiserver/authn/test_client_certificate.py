@@ -85,3 +85,17 @@ async def test_authenticate_cached_returns_none_for_other_chain():
     authenticator = ClientCertificate(CLOCK)
     await authenticator.authenticate(request(tls()))
     assert authenticator.authenticate_cached(tls(client_cert_valid=(NOW - 2, NOW - 1))["tls"]) is None
+
+
+async def test_expirations_count_every_request_by_the_remaining_lifetime():
+    clock = FakeClock(datetime(2030, 1, 1, tzinfo=UTC))
+    authenticator = ClientCertificate(clock)
+    certificate = tls(client_cert_valid=(NOW, NOW + 3605))
+    await authenticator.authenticate(request(certificate))
+    for _ in range(2):
+        assert authenticator.authenticate_cached(certificate["tls"]) is not None
+    await clock.advance(10)
+    await authenticator.authenticate(request(certificate))
+    buckets = dict(authenticator.expirations().buckets())
+    assert (buckets["1800"], buckets["3600"], buckets["7200"], buckets["+Inf"]) == (0, 1, 4, 4)
+    assert dict(authenticator.expirations().buckets()) == buckets

@@ -9,7 +9,7 @@ from steersman.apiserver.authn.account_claims import Bound, Ref
 from steersman.apiserver.authn.audit_context import set_current_request
 from steersman.apiserver.authn.interface import InvalidCredentials
 from steersman.apiserver.authn.keys import PrivateKey
-from steersman.apiserver.authn.service_account import BoundObject, ServiceAccountTokens
+from steersman.apiserver.authn.service_account import BoundObject, ServiceAccountTokens, TokenMetrics
 from steersman.apiserver.authn.token_issuer import TokenIssuer
 from steersman.apiserver.http import Request
 from steersman.apiserver.request import Annotations
@@ -62,8 +62,12 @@ class World:
     def __init__(self) -> None:
         self.clock = FakeClock(datetime(2030, 1, 1, tzinfo=UTC))
         self.ring, self.objects = Ring(), Objects()
-        self.tokens = ServiceAccountTokens(
-            self.ring, self.objects, issuers=("iss", "old"), audiences=("api",), clock=self.clock
+        self.metrics = TokenMetrics()
+        self.tokens = self.authenticator(self.clock, issuers=("iss", "old"))
+
+    def authenticator(self, clock, *, issuers=("iss",)) -> ServiceAccountTokens:
+        return ServiceAccountTokens(
+            self.ring, self.objects, issuers=issuers, audiences=("api",), clock=clock, metrics=self.metrics
         )
 
     async def issue(self, bound=ROBOT, *, issuer="iss", audiences=("api",), life_seconds=600) -> str:
@@ -119,9 +123,8 @@ async def test_expired_token_raises_after_clock_skew(world):
 async def test_token_not_yet_valid_raises(world):
     token = await world.issue()
     behind = FakeClock(world.clock.now() - timedelta(seconds=61))
-    tokens = ServiceAccountTokens(world.ring, world.objects, issuers=("iss",), audiences=("api",), clock=behind)
     with pytest.raises(InvalidCredentials, match="not valid yet"):
-        await tokens.authenticate_token(token)
+        await world.authenticator(behind).authenticate_token(token)
 
 
 async def test_review_checks_audiences(world):
@@ -240,6 +243,7 @@ async def test_stale_token_is_annotated(world):
     assert request.annotations.values == {
         "authentication.k8s.io/stale-token": f"subject: {USER}, seconds after warning threshold: 30"
     }
+    assert (world.metrics.valid, world.metrics.stale) == (1, 1)
 
 
 async def verified(world, token):
