@@ -161,8 +161,8 @@ class ObjectDecoder:
     def decode_tree(self, tree: Any) -> tuple[Tree, list[str]]:
         """Return an object that the server composed (the result of a patch), and the paths of its unknown fields.
 
-        An object in another version of a built-in kind is converted. Raises ``DecodeError`` when it is not of the kind, or a value does not fit; 422 and 500 for a custom object of another
-        or no version.
+        An object in another version of a built-in kind is converted. Raises ``DecodeError`` when it is not of the kind, or a
+        value does not fit; 422 and 500 for a custom object of another or no version.
         """
         meta = type_meta(tree)
         decode_other = self._other_decoders.get(meta.api_version) if meta.kind == self.kind else None
