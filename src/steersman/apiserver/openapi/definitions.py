@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 GVK = tuple[str, str, str]
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 #: Kind whose descriptions of ``apiVersion``, ``kind`` and ``metadata`` apply to all kinds.
 _TYPICAL = "io.k8s.api.core.v1.Namespace"
 #: Scalars with own definitions in upstream's documents.
@@ -31,7 +32,20 @@ _NAMED: dict[ScalarKind, tuple[str, Tree]] = {
         {"type": "string", "format": "int-or-string"},
     ),
     ScalarKind.RAW: ("io.k8s.apimachinery.pkg.runtime.RawExtension", {"type": "object"}),
+    ScalarKind.ANY: (_EXTENSIONS + "JSON", {"description": "Any JSON value."}),
+    ScalarKind.SCHEMA_OR_BOOL: (_EXTENSIONS + "JSONSchemaPropsOrBool", {"description": "A schema or a boolean."}),
+    ScalarKind.SCHEMA_OR_ARRAY: (
+        _EXTENSIONS + "JSONSchemaPropsOrArray",
+        {"description": "A schema or a list of schemas."},
+    ),
+    ScalarKind.SCHEMA_OR_STRINGS: (
+        _EXTENSIONS + "JSONSchemaPropsOrStringArray",
+        {"description": "A schema or a list of names."},
+    ),
 }
+#: The only type whose field of kind ``any`` is an object.
+_FIELDS_OWNER = _META + "ManagedFieldsEntry"
+_FIELDS = (_META + "FieldsV1", {"type": "object"})
 _PLAIN: dict[ScalarKind, Tree] = {
     ScalarKind.STRING: {"type": "string"},
     ScalarKind.INT32: {"type": "integer", "format": "int32"},
@@ -40,10 +54,6 @@ _PLAIN: dict[ScalarKind, Tree] = {
     ScalarKind.BOOLEAN: {"type": "boolean"},
     ScalarKind.BYTES: {"type": "string", "format": "byte"},
     ScalarKind.DURATION: {"type": "string"},
-    ScalarKind.ANY: {},
-    ScalarKind.SCHEMA_OR_BOOL: {},
-    ScalarKind.SCHEMA_OR_ARRAY: {},
-    ScalarKind.SCHEMA_OR_STRINGS: {},
 }
 
 
@@ -74,8 +84,10 @@ class Dialect:
 class _References(NamedTuple):
     """Types and named scalars referenced by a definition."""
 
+    definition: str
     structs: list[Struct]
-    scalars: list[ScalarKind]
+    #: Forms by name.
+    scalars: dict[str, Tree]
 
 
 class _Rendered(NamedTuple):
@@ -83,7 +95,7 @@ class _Rendered(NamedTuple):
 
     encoded: bytes
     structs: tuple[Struct, ...]
-    scalars: tuple[ScalarKind, ...]
+    scalars: dict[str, Tree]
 
 
 class Library:
@@ -144,8 +156,8 @@ class Definitions:
                     self._library.structs[current.name] = rendered
             self.encoded[current.name] = rendered.encoded
             waiting += rendered.structs
-            for kind in rendered.scalars:
-                self._add_named_scalar(kind)
+            for name, form in rendered.scalars.items():
+                self._add_named_scalar(name, form)
 
     def add_patch(self, name: str) -> None:
         """Add the definition of PATCH bodies."""
@@ -196,9 +208,9 @@ class Definitions:
         self.encoded[definition.removesuffix(resource.kind) + resource.list_kind] = msgspec.json.encode(schema)
 
     def _render(self, struct: Struct) -> _Rendered:
-        references = _References([], [])
+        references = _References(struct.name, [], {})
         encoded = msgspec.json.encode(self._struct(struct, references))
-        return _Rendered(encoded, tuple(references.structs), tuple(dict.fromkeys(references.scalars)))
+        return _Rendered(encoded, tuple(references.structs), references.scalars)
 
     def _struct(self, struct: Struct, references: _References) -> Tree:
         text, texts = self._describe(struct.name)
@@ -220,7 +232,11 @@ class Definitions:
         return definition
 
     def _field(self, field: Field, description: str, references: _References) -> Tree:
-        schema = self._type(field.type, references, description=description)
+        if isinstance(field.type, Struct) and field.keep_zero:  # a pointer, which has no default
+            references.structs.append(field.type)
+            schema = self._dialect.reference(field.type.name, description)
+        else:
+            schema = self._type(field.type, references, description=description)
         if field.default is not None and "$ref" not in schema and "allOf" not in schema:
             schema["default"] = field.default
         if field.patch_strategies:
@@ -252,15 +268,15 @@ class Definitions:
     def _scalar(self, scalar: Scalar, description: str, references: _References) -> Tree:
         named = _NAMED.get(scalar.kind)
         if named is not None:
-            references.scalars.append(scalar.kind)
-            return self._dialect.reference(named[0], description)
+            name, form = _FIELDS if scalar.kind is ScalarKind.ANY and references.definition == _FIELDS_OWNER else named
+            references.scalars[name] = form
+            return self._dialect.reference(name, description)
         schema: Tree = ({"description": description} if description else {}) | _PLAIN[scalar.kind]
         if scalar.enum:
             schema["enum"] = list(scalar.enum)
         return schema
 
-    def _add_named_scalar(self, kind: ScalarKind) -> None:
-        name, form = _NAMED[kind]
+    def _add_named_scalar(self, name: str, form: Tree) -> None:
         encoded = self._library.scalars.get(name)
         if encoded is None:
             encoded = self._library.scalars[name] = msgspec.json.encode(self._named_scalar(name, form))

@@ -63,7 +63,6 @@ def test_described_reference_is_wrapped_in_version_3():
         (ScalarKind.INT32, {"type": "integer", "format": "int32"}),
         (ScalarKind.BYTES, {"type": "string", "format": "byte"}),
         (ScalarKind.BOOLEAN, {"type": "boolean"}),
-        (ScalarKind.ANY, {}),
     ],
 )
 def test_scalars(kind, schema):
@@ -74,6 +73,40 @@ def test_quantities_are_defined_by_name_and_may_be_numbers_in_version_3():
     name = "io.k8s.apimachinery.pkg.api.resource.Quantity"
     assert defined(thing(q=Scalar(ScalarKind.QUANTITY)))[name]["type"] == "string"
     assert {"type": "number"} in defined(thing(q=Scalar(ScalarKind.QUANTITY)), v3=True)[name]["oneOf"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (ScalarKind.ANY, "JSON"),
+        (ScalarKind.SCHEMA_OR_BOOL, "JSONSchemaPropsOrBool"),
+        (ScalarKind.SCHEMA_OR_ARRAY, "JSONSchemaPropsOrArray"),
+        (ScalarKind.SCHEMA_OR_STRINGS, "JSONSchemaPropsOrStringArray"),
+    ],
+)
+def test_values_of_several_types_are_defined_by_name_without_a_type(kind, name):
+    full_name = f"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.{name}"
+    result = defined(thing(values=MapOf(Scalar(kind))))
+    values = result["x.Thing"]["properties"]["values"]
+    assert values["additionalProperties"] == {"$ref": f"#/definitions/{full_name}"}
+    assert set(result[full_name]) == {"description"}
+
+
+def test_fields_of_managers_are_objects():
+    meta = "io.k8s.apimachinery.pkg.apis.meta.v1"
+    entry = Struct(f"{meta}.ManagedFieldsEntry", {"fieldsV1": Field("fieldsV1", Scalar(ScalarKind.ANY))})
+    result = defined(entry)
+    fields = result[f"{meta}.ManagedFieldsEntry"]["properties"]["fieldsV1"]
+    assert fields == {"$ref": f"#/definitions/{meta}.FieldsV1"}
+    assert result[f"{meta}.FieldsV1"]["type"] == "object"
+
+
+def test_structs_by_value_have_a_default_in_version_3_and_pointers_none():
+    part = Struct("x.Part", {})
+    fields = {"value": Field("value", part, keep_zero=False), "pointer": Field("pointer", part)}
+    properties = defined(Struct("x.Thing", fields), v3=True)["x.Thing"]["properties"]
+    reference = {"$ref": "#/components/schemas/x.Part"}
+    assert properties == {"value": {"default": {}, "allOf": [reference]}, "pointer": reference}
 
 
 def test_maps_and_required_fields():
