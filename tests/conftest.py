@@ -4,8 +4,10 @@ Hypothesis has no deadline, since a busy machine is not a failure, and takes the
 not depend on luck; ``--hypothesis-profile=random`` looks for others.
 """
 
+import contextlib
 import gc
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,15 +30,34 @@ _YOUNG_MAX = 20_000
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection():
+def pytest_collection(session: pytest.Session):
     """Exclude test modules and items, which live until the end, from garbage collections, and let these be rare."""
     gc.disable()
     try:
+        _import_own_share_first(session)
         return (yield)
     finally:
         gc.freeze()
         gc.set_threshold(_YOUNG_MAX)
         gc.enable()
+
+
+def _import_own_share_first(session: pytest.Session) -> None:
+    """Import the test modules, each worker of xdist beginning with a share of its own.
+
+    In a fresh clone the first import of a module rewrites its assertions and writes its bytecode, for most of the time of a
+    collection. Workers that all began with the first module would all rewrite all modules; collection reuses imported modules.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    folders = [path for path in map(Path, session.config.args) if path.is_dir()]
+    modules = sorted({module.resolve() for folder in folders for module in folder.rglob("test_*.py")})
+    first = len(modules) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for module in modules[first:] + modules[:first]:
+        # Collection imports the module again, and reports what it raises.
+        with contextlib.suppress(pytest.Collector.CollectError, pytest.skip.Exception):
+            _ = pytest.Module.from_parent(session, path=module).obj
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
