@@ -64,9 +64,18 @@ def escape(name: str) -> str:
 
 
 def with_metadata(schema: Tree) -> Tree:
-    """Return the schema of a resource with ``apiVersion``, ``kind`` and ``metadata``."""
+    """Return the schema of a resource with ``apiVersion``, ``kind`` and the names in ``metadata``.
+
+    A schema that specifies all of them, as published ones do, stays; else no other fields of metadata are accessible.
+    """
     text = {"type": "string"}
-    properties = {**(schema.get("properties") or {}), "apiVersion": text, "kind": text, "metadata": _METADATA}
+    properties: dict[str, Tree] = schema.get("properties") or {}
+    metadata = properties.get("metadata") or {}
+    names = metadata.get("properties") or {}
+    texts = (properties.get("apiVersion"), properties.get("kind"), names.get("name"), names.get("generateName"))
+    if metadata.get("type") == "object" and all((below or {}).get("type") == "string" for below in texts):
+        return {**schema, "type": "object"}
+    properties = {**properties, "apiVersion": text, "kind": text, "metadata": _METADATA}
     return {**schema, "type": "object", "properties": properties}
 
 

@@ -34,8 +34,28 @@ def test_expression_warnings_check_variables_and_params():
     assert "found no matching overload for '_==_' applied to '(string, int)'" in result["warning"]
 
 
-def test_expression_warnings_handle_recursive_types():
+def test_expression_warnings_know_no_fields_of_a_type_within_itself():
     definition = declare_struct(struct_for("apiextensions.k8s.io", "v1", "CustomResourceDefinition"))
-    expression = "object.spec.versions.all(v, v.schema.openAPIV3Schema.properties.x.properties.y.type == 'z')"
-    spec = {"validations": [{"expression": expression}]}
-    assert expression_warnings(spec, [("", definition)], None) == []
+
+    def warnings_of(expression):
+        return expression_warnings({"validations": [{"expression": expression}]}, [("", definition)], None)
+
+    assert (
+        warnings_of(
+            "object.spec.versions.all(v, v.schema.openAPIV3Schema.properties.x == v.schema.openAPIV3Schema.properties.y)"
+        )
+        == []
+    )
+    (result,) = warnings_of("object.spec.versions.all(v, v.schema.openAPIV3Schema.properties.x.type == 'z')")
+    assert "undefined field 'type'" in result["warning"]
+
+
+def test_expression_warnings_know_no_quantities():
+    pod = [("/v1, Kind=Pod", declare_struct(struct_for("", "v1", "Pod")))]
+    validations = [
+        {"expression": "object.spec.containers.all(c, c.resources.limits.cpu == '1')"},
+        {"expression": "object.spec.volumes.all(v, v.emptyDir.sizeLimit == '1')"},
+    ]
+    limits, size_limit = expression_warnings({"validations": validations}, pod, None)
+    assert "undefined field 'limits'" in limits["warning"]
+    assert "undefined field 'sizeLimit'" in size_limit["warning"]

@@ -53,12 +53,37 @@ def test_matched_skips_wildcards_and_subresources():
     assert matched({}) == []
 
 
-def test_schema_of_finds_the_kind():
-    kind = {"group": "g", "version": "v1", "kind": "K"}
-    schema = {"properties": {"metadata": {"$ref": "x"}, "spec": {}}, "x-kubernetes-group-version-kind": [kind]}
-    document = {"components": {"schemas": {"g.v1.K": schema}}}
-    assert list(schema_of(document, **kind)["properties"]) == ["spec"]
+CUSTOM = {"group": "g", "version": "v1", "kind": "K"}
+
+
+def test_schema_of_replaces_references():
+    port = {"format": "int-or-string"}
+    document = {
+        "components": {
+            "schemas": {
+                "g.v1.K": {
+                    "properties": {
+                        "metadata": {"description": "d", "allOf": [{"$ref": "#/components/schemas/Meta"}]},
+                        "ports": {"type": "array", "items": port},
+                        "map": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/g.v1.K"}},
+                    },
+                    "x-kubernetes-group-version-kind": [CUSTOM],
+                },
+                "Meta": {"type": "object", "properties": {"name": {"type": "string"}}},
+            }
+        }
+    }
+    assert schema_of(document, **CUSTOM)["properties"] == {
+        "metadata": {"type": "object", "properties": {"name": {"type": "string"}}},
+        "ports": {"type": "array", "items": {**port, "x-kubernetes-int-or-string": True}},
+        "map": {"type": "object", "additionalProperties": {"type": "object"}},
+    }
     assert schema_of(document, "g", "v2", "K") is None
+
+
+def test_schema_of_finds_none_when_a_reference_is_missing():
+    schema = {"items": {"$ref": "#/components/schemas/None"}, "x-kubernetes-group-version-kind": [CUSTOM]}
+    assert schema_of({"components": {"schemas": {"g.v1.K": schema}}}, **CUSTOM) is None
 
 
 def policy_spec(groups, versions, resources, *expressions):
@@ -92,7 +117,14 @@ async def test_warnings_for_a_custom_kind(cluster):
     await cluster.make(*kind, "toys.example.com", spec=definition)
     await cluster.clock.advance(2)
     await cluster.start(build)
-    spec = policy_spec(["example.com"], ["v1"], ["toys"], "object.spec.size < 5", "object.spec.size == 'big'")
+    spec = policy_spec(
+        ["example.com"],
+        ["v1"],
+        ["toys"],
+        "object.spec.size < 5",
+        "object.spec.size == 'big'",
+        "'a' in object.metadata.labels",
+    )
     warnings = await warnings_of(cluster, spec)
     assert [warning["fieldRef"] for warning in warnings] == ["spec.validations[1].expression"]
 

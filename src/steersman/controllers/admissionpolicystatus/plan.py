@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from steersman.client.objects import metadata_field, name_of, uid_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from lightkube.models.admissionregistration_v1 import ValidatingAdmissionPolicy
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Maximum number of kinds of a rule; rules after one that reaches it are ignored.
 TYPES_MAX: Final = 10
+
+_SCHEMAS_PREFIX: Final = "#/components/schemas/"
 
 
 class Matched(NamedTuple):
@@ -62,17 +64,48 @@ def shown_kind(group: str, version: str, kind: str) -> str:
 
 
 def schema_of(document: Tree, group: str, version: str, kind: str) -> Tree | None:
-    """Return the schema of a kind in an OpenAPI v3 document, without that of metadata."""
+    """Return the schema of a kind in an OpenAPI v3 document, with references replaced by what they refer to.
+
+    A reference to a schema that contains it is replaced by an object without fields. None if the kind or a schema is missing.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/cel/openapi/resolver/refs.go.
+    """
     gvk = {"group": group, "version": version, "kind": kind}
-    for schema in ((document.get("components") or {}).get("schemas") or {}).values():
+    schemas: dict[str, Tree] = (document.get("components") or {}).get("schemas") or {}
+    for name, schema in schemas.items():
         if gvk in (schema.get("x-kubernetes-group-version-kind") or ()):
-            properties = {
-                name: property_schema
-                for name, property_schema in (schema.get("properties") or {}).items()
-                if name != "metadata"
-            }
-            return {**schema, "properties": properties}
+            try:
+                return _without_references(schema, schemas, frozenset({name}))
+            except KeyError:
+                return None
     return None
+
+
+def _without_references(schema: Tree, schemas: Mapping[str, Tree], containing: frozenset[str]) -> Tree:
+    """Return a schema with its references replaced. Raises KeyError for a missing one."""
+    name = _reference_of(schema).removeprefix(_SCHEMAS_PREFIX)
+    if name in containing:
+        return {"type": "object"}
+    if name:
+        schema = schemas[name]
+        containing |= {name}
+    replaced = dict(schema)
+    if schema.get("format") == "int-or-string":  # of built-in types; definitions have the extension
+        replaced["x-kubernetes-int-or-string"] = True
+    for key in ("items", "additionalProperties"):
+        if isinstance(below := schema.get(key), dict):
+            replaced[key] = _without_references(below, schemas, containing)
+    if properties := schema.get("properties"):
+        replaced["properties"] = {
+            key: _without_references(below, schemas, containing) for key, below in properties.items()
+        }
+    return replaced
+
+
+def _reference_of(schema: Tree) -> str:
+    """Return the schema's reference, which ``allOf`` may wrap to keep a description; empty without one."""
+    reference: str = schema.get("$ref") or ""
+    return reference or next(filter(None, map(_reference_of, schema.get("allOf") or ())), "")
 
 
 def checked(policy: ValidatingAdmissionPolicy, warnings: Sequence[Tree] = ()) -> Tree:
