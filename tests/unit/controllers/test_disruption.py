@@ -207,6 +207,43 @@ async def test_uncountable_budget_has_the_reason_in_its_condition(cluster, pod_s
     await cluster.until(lambda: cluster.events("CalculateExpectedPodCountFailed"))
 
 
+async def test_uncountable_budget_is_not_retried(cluster, pod_spec, clock):
+    await cluster.start(build)
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "o", "uid": "o", "controller": True}
+    metadata = {"labels": {"app": "a"}, "ownerReferences": [owner]}
+    await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "nodeName": "x"}, metadata=metadata)
+    await cluster.make(*KIND, "b", namespace="default", spec={"maxUnavailable": 1, "selector": {}})
+
+    async def is_counted_twice():
+        events = await cluster.events("CalculateExpectedPodCountFailed")
+        return [event["count"] for event in events] == [2]
+
+    await cluster.until(is_counted_twice)  # for the budget, and for its new status
+    await clock.advance(60)
+    assert await is_counted_twice()
+
+
+async def test_pod_that_leaves_a_budget_is_no_longer_counted(cluster, pod_spec):
+    await cluster.start(build)
+    await ready_pod(cluster, "p", pod_spec)
+    selector = {"matchLabels": {"app": "a"}}
+    await cluster.make(*KIND, "b", namespace="default", spec={"minAvailable": 1, "selector": selector})
+    await cluster.eventually(*KIND, "b", lambda obj: obj["status"].get("currentHealthy") == 1, namespace="default")
+    await cluster.client.patch(tree("v1", "Pod"), "p", {"metadata": {"labels": {"app": "z"}}}, namespace="default")
+    await cluster.eventually(*KIND, "b", lambda obj: obj["status"].get("currentHealthy") == 0, namespace="default")
+
+
+async def test_overdue_disruption_gets_an_event(cluster, pod_spec):
+    await cluster.start(build)
+    await ready_pod(cluster, "p", pod_spec)
+    await cluster.make(*KIND, "b", namespace="default", spec={"minAvailable": 1, "selector": {}})
+    status = {"disruptedPods": {"p": "2020-01-01T00:00:00Z"}}
+    await cluster.client.patch(tree(*KIND), "b", {"status": status}, namespace="default", subresource="status")
+    (event,) = await cluster.until(lambda: cluster.events("NotDeleted"))
+    assert event["message"] == "Pod was expected by PDB default/default to be deleted but it wasn't"
+    await cluster.eventually(*KIND, "b", lambda obj: not obj["status"].get("disruptedPods"), namespace="default")
+
+
 async def test_replica_set_counts_its_own_replicas_without_its_deployment(cluster, pod_spec):
     await cluster.start(build)
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "d", "controller": True}

@@ -102,7 +102,11 @@ class DisruptionController(ManagedController):
                     self.enqueue(budget)
 
     async def reconcile(self, key: str) -> Result | None:
-        """Compute the status, and write it if it changed."""
+        """Compute the status, and write it if it changed.
+
+        A failure is written to the status. Unless a request failed, it is not retried until the budget or its pods
+        change, as it would be the same again. Upstream: ``failSafe``.
+        """
         if key.startswith(_POD):
             return await self._sync_stale_disruption(key.removeprefix(_POD))
         budget = self._budgets.lister.by_key(key)
@@ -113,8 +117,11 @@ class DisruptionController(ManagedController):
         except (Conflict, NotFound):
             raise
         except Exception as error:
+            self.log.warning("failed to sync budget %s: %s", key, error)
             await self._update_pdb_status(key, budget, fail_safe_status(budget, str(error), now=self.now()))
-            raise
+            if isinstance(error, ClientError):
+                raise
+            return None
 
     async def _try_sync(self, key: str, budget: PodDisruptionBudget) -> Result | None:
         pods = selected(budget, self._pods.lister.list(namespace=namespace_of(budget)))
@@ -125,13 +132,14 @@ class DisruptionController(ManagedController):
         except (LookupError, ValueError, ClientError) as error:
             text = f"Failed to calculate the number of expected pods: {error}"
             self.events.event(budget, "Warning", "CalculateExpectedPodCountFailed", text)
-            raise ClientError(str(error)) from error
+            raise
         if expected.unmanaged:
             self._report_unmanaged(budget)
         now = self.now()
         waiting = build_disrupted_pods(budget, pods, now=now)
         for pod in waiting.overdue:
-            text = f"Pod was expected by PDB {key} to be deleted but it wasn't"
+            namespace = namespace_of(budget)  # twice, as upstream
+            text = f"Pod was expected by PDB {namespace}/{namespace} to be deleted but it wasn't"
             self.events.event(pod, "Warning", "NotDeleted", text)
         new = updated_pdb_status(budget, expected, count_healthy_pods(pods, waiting.pods), waiting.pods, now=now)
         await self._update_pdb_status(key, budget, new)
