@@ -8,7 +8,6 @@ import msgspec
 from lightkube.models.core_v1 import Pod
 from lightkube.models.resource_v1 import ResourceClaim, ResourceSlice
 from lightkube.models.resource_v1beta2 import DeviceTaintRule
-from prometheus_client import Counter, Histogram
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.client import custom
@@ -23,6 +22,7 @@ from steersman.controllers.devicetainteviction.rule_status import (
     status_to_apply,
 )
 from steersman.controllers.shared.base import ManagedController
+from steersman.controllers.shared.eviction_metrics import EvictionMetrics
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.result import Result
 from steersman.workloads.disruption import disruption_patch
@@ -45,8 +45,6 @@ RULES: Final[ResourceType[DeviceTaintRule]] = custom(
 _SERVED: Final = "resource.k8s.io/v1beta2 devicetaintrules"
 _BY_POOL: Final = "device pool"
 _EVENT: Final = "DeviceTaintManagerEviction"
-#: Seconds, as upstream's.
-_BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240)
 
 
 class DeviceTaintEvictionController(ManagedController):
@@ -73,16 +71,7 @@ class DeviceTaintEvictionController(ManagedController):
         if _SERVED in context.served:
             self._rules = self.informer(RULES)
             self._rules.add_callback(self._rule_changed)
-        self._deletions = Counter(
-            "device_taint_eviction_controller_pod_deletions_total",
-            "Pods deleted since the controller began",
-            registry=context.metrics.registry,
-        )
-        self._latency = Histogram(
-            "device_taint_eviction_controller_pod_deletion_duration_seconds",
-            "Seconds from when a taint took effect to the deletion of a Pod",
-            registry=context.metrics.registry, buckets=_BUCKETS,
-        )  # fmt: skip
+        self._metrics = EvictionMetrics(context.metrics.registry, subsystem="device_taint_eviction_controller")
 
     # Event handlers
 
@@ -169,8 +158,7 @@ class DeviceTaintEvictionController(ManagedController):
             await self.client.delete_object(latest, uid=uid_of(latest))
         except NotFound:
             return
-        self._deletions.inc()
-        self._latency.observe((self.clock.now() - eviction.when).total_seconds())
+        self._metrics.record_deletion(latency_seconds=(self.clock.now() - eviction.when).total_seconds())
         for rule in eviction.rules:
             self._evicted[rule] = self._evicted.get(rule, 0) + 1
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from lightkube.models.core_v1 import Node, Pod
-from prometheus_client import Counter, Histogram
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Deleted, Updated
 from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, name_of, split_key, uid_of
 from steersman.controllers.shared.base import ManagedController
+from steersman.controllers.shared.eviction_metrics import EvictionMetrics
 from steersman.controllers.tainteviction.plan import MESSAGE, REASON, Stay, decide, evicting_taints, tolerations_of
 from steersman.runtime.result import Result
 from steersman.workloads.disruption import disruption_patch
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 _REASON: Final = "TaintManagerEviction"
 _WORKERS: Final = 8
-#: Seconds, as upstream's.
-_BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 120.0, 180.0, 240.0)
 
 
 class TaintEvictionController(ManagedController):
@@ -43,16 +41,7 @@ class TaintEvictionController(ManagedController):
         self._pods = self.informer(Pod)
         self._pods.add_index(BY_NODE, node_names)
         self._pods.add_callback(self._pod_changed)
-        self._deletions = Counter(
-            "taint_eviction_controller_pod_deletions_total",
-            "Pods deleted since the controller started",
-            registry=context.metrics.registry,
-        )
-        self._latency = Histogram(
-            "taint_eviction_controller_pod_deletion_duration_seconds",
-            "Seconds from when a taint took effect to the deletion of a Pod",
-            registry=context.metrics.registry, buckets=_BUCKETS,
-        )  # fmt: skip
+        self._metrics = EvictionMetrics(context.metrics.registry, subsystem="taint_eviction_controller")
 
     async def start(self) -> None:
         """Enqueue all pods, as they may have been synced before their Nodes."""
@@ -114,8 +103,7 @@ class TaintEvictionController(ManagedController):
         if stay.until > now:
             return Result(requeue_after_seconds=stay.until - now)
         await self._evict(key, pod)
-        self._deletions.inc()
-        self._latency.observe(self.clock.monotonic() - stay.until)
+        self._metrics.record_deletion(latency_seconds=self.clock.monotonic() - stay.until)
         self._stays[key] = replace(stay, over=True)
         return None
 
