@@ -208,8 +208,7 @@ class RequestInfo:
         fields: tuple[tuple[str, str, bool], ...] = (),
     ) -> None:
         #: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``, ``deletecollection``; for
-        #: non-resource
-        #: paths the HTTP method in lower case.
+        #: non-resource paths the HTTP method in lower case.
         self.verb: Final = verb
         self.path: Final = path
         self.is_resource: Final = is_resource
