@@ -27,6 +27,7 @@ from steersman.nodes.node_object import (
 )
 from steersman.nodes.options import NodesOptions
 from steersman.nodes.pod_addresses import AddressPool, PodAddresses
+from steersman.nodes.pod_changes import status_for_spec
 from steersman.nodes.pod_stages import STAGE_SETS
 from steersman.nodes.pods import PodController
 from steersman.nodes.references import Reference, references
@@ -199,6 +200,15 @@ def test_resize_policy_decides_on_restarts(resource: str, restarts: int) -> None
     (status,) = new_pod["status"]["containerStatuses"]
     assert (status["resources"], status["allocatedResources"]) == (more, more["requests"])
     assert status["restartCount"] == restarts
+
+
+def test_pod_whose_status_has_no_resources_is_not_resized() -> None:
+    new_pod = pod()
+    stages_passed(new_pod)
+    del new_pod["status"]["containerStatuses"][0]["resources"]  # written by another component
+    new_pod["metadata"]["generation"] += 1
+    status, events = status_for_spec(new_pod, AROUND)
+    assert (status["containerStatuses"][0]["resources"], events) == ({}, [])
 
 
 def test_ephemeral_containers_start_once_and_end_with_the_pod() -> None:

@@ -112,7 +112,7 @@ def _follow(pod: Tree, container: Tree, status: Tree | None, now: datetime, even
 
 
 def _is_resized(old: Tree, new: Tree) -> bool:
-    return is_container_running(old) and old.get("resources") != new.get("resources")
+    return is_container_running(old) and (old.get("resources") or {}) != (new.get("resources") or {})
 
 
 def _restarts(container: Tree, status: Tree) -> bool:

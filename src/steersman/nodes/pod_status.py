@@ -239,19 +239,43 @@ def started(pod: Tree, container: Tree, since: str) -> Tree:
         "lastState": old.get("lastState") or {},
         "state": old["state"] if "running" in (old.get("state") or {}) else {"running": {"startedAt": since}},
         **mounted_volumes(container),
+        **user_of(pod, container),
     }
     return with_resources(status, container)
 
 
 def with_resources(status: Tree, container: Tree) -> Tree:
-    """Return a container status with the container's resources as allocated ones."""
+    """Return a container status with the container's resources as allocated ones.
+
+    ``resources`` is present, empty if need be, in the status of every container that was created.
+    """
+    granted = {key: value for key, value in status.items() if key != "allocatedResources"}
+    return granted | allocated(container)
+
+
+def allocated(container: Tree) -> Tree:
+    """Return the fields of a created container's status that report its resources. Upstream:
+    ``convertContainerStatusResources``.
+    """
     resources = container.get("resources") or {}
-    granted = {key: value for key, value in status.items() if key not in ("resources", "allocatedResources")}
-    if resources:
-        granted["resources"] = resources
-    if resources.get("requests"):
-        granted["allocatedResources"] = resources["requests"]
-    return granted
+    requests = resources.get("requests")
+    return {"resources": resources, "allocatedResources": requests} if requests else {"resources": resources}
+
+
+def user_of(pod: Tree, container: Tree) -> Tree:
+    """Return the field ``user`` of a container's status (KEP-3619), without the field if the user is unknown.
+
+    Images are not pulled: the user of an image counts as root, and nothing is known of it if it may not be root.
+    """
+    contexts = [spec_of(pod).get("securityContext") or {}, container.get("securityContext") or {}]
+    merged = {key: value for context in contexts for key, value in context.items() if value is not None}
+    is_windows = (spec_of(pod).get("os") or {}).get("name") == "windows"
+    if is_windows or (merged.get("runAsNonRoot") and not merged.get("runAsUser")):
+        return {}
+    uid, gid = merged.get("runAsUser", 0), merged.get("runAsGroup", 0)
+    added = [merged["fsGroup"]] if "fsGroup" in merged else []
+    groups = dict.fromkeys([gid, *added, *merged.get("supplementalGroups", ())])
+    return {"user": {"linux": {"uid": uid, "gid": gid, "supplementalGroups": [*groups]}}}
 
 
 def terminated(exit_code: int, started_at: str, ended: str, container: str) -> Tree:

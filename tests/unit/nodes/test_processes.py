@@ -252,6 +252,18 @@ def test_container_status_of_a_process_reports_its_volume_mounts():
     assert status["containerStatuses"][0]["volumeMounts"] == [mount]
 
 
+def test_container_status_of_a_process_reports_resources_once_created():
+    resources = {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}
+    new_pod = pod({}, {"resources": resources}, {"resources": resources})
+    ended = Terminated(0, NOW, NOW, "i")
+    facts = {"c0": ContainerFacts(Running(NOW, "i")), "c1": ContainerFacts(ended), "c2": ContainerFacts(Waiting("x"))}
+    status = pod_status(new_pod, facts, now=NOW, host_ip="h", pod_ip="i", is_over=False, end=None)
+    first, second, third = status["containerStatuses"]
+    assert (first["resources"], "allocatedResources" in first) == ({}, False)
+    assert (second["resources"], second["allocatedResources"]) == (resources, {"cpu": "1"})
+    assert not {"resources", "allocatedResources"} & third.keys()
+
+
 def test_pod_is_ready_when_all_containers_are():
     new_pod = pod({}, {})
     facts = {

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.nodes.simulation.simulated import NOW, Simulation, pod
 
 from steersman.apimachinery.trees import Tree
-from steersman.nodes.pod_status import not_created
+from steersman.nodes.pod_status import not_created, user_of
 from steersman.nodes.simulation.backoff import restart_delay_seconds
 from steersman.nodes.simulation.behavior import DURATIONS, EXIT_CODE, IMAGE_PULL_ERROR, PREFIX
 from steersman.nodes.simulation.pod_plan import plan
@@ -198,6 +198,46 @@ def test_container_statuses_report_volume_mounts_in_every_state() -> None:
         assert (list(status["state"]), status["volumeMounts"]) == ([state], reported)
     assert not_created({"name": "c", "volumeMounts": mounts}, {})["volumeMounts"] == reported
     assert "volumeMounts" not in not_created({"name": "c"}, {})
+
+
+@pytest.mark.parametrize("requests", [{}, {"cpu": "1"}])
+def test_container_statuses_report_resources_and_user_once_created(requests: Tree) -> None:
+    resources = {"requests": requests} if requests else {}
+    init = {"name": "i", "image": "i", "command": ["sleep", "2"]}
+    container = {"resources": resources} if resources else {}
+    world = Simulation(
+        pod(annotations={"crash-after-seconds.c": "5"}, container=container, initContainers=[init]),
+    )
+    world.run(1)
+    waiting = world.status_of()
+    assert "waiting" in waiting["state"]
+    assert not {"resources", "allocatedResources", "user"} & waiting.keys()
+    for seconds, state in ((4, "running"), (14, "waiting")):
+        world.run(seconds)
+        status = world.status_of()
+        assert (list(status["state"]), status["resources"]) == ([state], resources)
+        assert status.get("allocatedResources", {}) == requests
+        assert status["user"] == {"linux": {"uid": 0, "gid": 0, "supplementalGroups": [0]}}
+
+
+@pytest.mark.parametrize(
+    ("of_pod", "of_container", "expected"),
+    [
+        ({"runAsUser": 1000}, {}, (1000, 0, [0])),
+        ({"runAsUser": 1000, "runAsGroup": 2}, {"runAsUser": 0}, (0, 2, [2])),
+        ({"fsGroup": 5, "supplementalGroups": [7, 3]}, {"runAsGroup": 3}, (0, 3, [3, 5, 7])),
+        ({"runAsNonRoot": True}, {"runAsUser": 9}, (9, 0, [0])),
+        ({"runAsNonRoot": True}, {}, None),
+    ],
+)
+def test_container_user_follows_the_security_contexts(
+    of_pod: Tree, of_container: Tree, expected: tuple[int, int, list[int]] | None
+) -> None:
+    container = {"name": "c", "securityContext": of_container}
+    user = user_of(pod(securityContext=of_pod), container)
+    linux = {"linux": dict(zip(("uid", "gid", "supplementalGroups"), expected, strict=True))} if expected else None
+    assert user == ({"user": linux} if linux else {})
+    assert user_of(pod(securityContext=of_pod, os={"name": "windows"}), container) == {}
 
 
 def test_container_suffix_of_an_annotation_takes_precedence() -> None:

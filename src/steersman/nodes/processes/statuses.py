@@ -8,7 +8,7 @@ import msgspec
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.nodes.pod_conditions import container_conditions
-from steersman.nodes.pod_status import conditions, is_sidecar, mounted_volumes, spec_of, status_of
+from steersman.nodes.pod_status import allocated, conditions, is_sidecar, mounted_volumes, spec_of, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -143,12 +143,7 @@ def _container(container: Tree, facts: ContainerFacts) -> Tree:
         **mounted_volumes(container),
     }
     if current is not None:
-        status["containerID"] = current.id
-    resources = container.get("resources") or {}
-    if isinstance(facts.state, Running) and resources:
-        status["resources"] = resources
-        if resources.get("requests"):
-            status["allocatedResources"] = resources["requests"]
+        status |= {"containerID": current.id, **allocated(container)}
     return status
 
 

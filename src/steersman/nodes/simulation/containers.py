@@ -25,6 +25,7 @@ from steersman.nodes.pod_status import (
     mounted_volumes,
     restart_action,
     terminated,
+    user_of,
     with_resources,
 )
 from steersman.nodes.simulation.backoff import (
@@ -50,6 +51,8 @@ CONFIG_ERROR: Final = "CreateContainerConfigError"
 OOM_KILLED: Final = "OOMKilled"
 SIGKILL_CODE: Final = 137
 CRASH_CODE: Final = 1
+#: Fields of a waiting container's status that describe its last run.
+_OF_LAST_RUN: Final = ("containerID", "resources", "allocatedResources", "user")
 
 
 class Context(NamedTuple):
@@ -148,6 +151,7 @@ def start(context: Context, container: Tree, behavior: Behavior, status: Tree | 
         "lastState": last,
         "state": {"running": {"startedAt": now}},
         **mounted_volumes(container),
+        **user_of(context.pod, container),
     }
     events = start_events(container, is_pulled=is_pulled(container, behavior)) + _unready_events(container, facts)
     return Step(with_resources(new_status, container), None, events)
@@ -166,7 +170,7 @@ def _waiting(container: Tree, old: Tree, last: Tree, reason: Tree) -> Tree:
         **mounted_volumes(container),
     }
     if last and old.get("containerID"):
-        status["containerID"] = old["containerID"]
+        status |= {key: old[key] for key in _OF_LAST_RUN if key in old}
     return status
 
 
