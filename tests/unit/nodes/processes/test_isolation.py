@@ -186,7 +186,7 @@ async def test_isolated_pod_has_its_volumes_at_their_paths(tmp_path: Path) -> No
         await log_line(world, created, "d", "mine")
         labels = {"metadata": {"labels": {"stage": "two"}}}
         await world.client.patch(PODS, "p", labels, patch_type=PatchType.MERGE, namespace="default")
-        await world.until(lambda obj: obj["metadata"]["labels"]["stage"] == "two")
+        await world.wait_until(lambda obj: obj["metadata"]["labels"]["stage"] == "two")
         await world.controller._refresh()
         await log_line(world, created, "c", 'stage="two"')
         await world.client.delete(PODS, "p", namespace="default")
