@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from steersman.cel.prediction import Automaton
-from steersman.cel.tokens import EOF, TYPE
+from steersman.cel.tokens import TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -339,6 +339,3 @@ def show_tokens(types: frozenset[int] | set[int], names: Sequence[str]) -> str:
     """Format expected tokens in grammar order, in braces if there are several."""
     shown_names = [names[type_] for type_ in sorted(types)]
     return shown_names[0] if len(shown_names) == 1 else f"{{{', '.join(shown_names)}}}"
-
-
-__all__ = ["EOF", "EPSILON", "Alt", "Network", "Part", "Pred", "Ref", "Repeat", "Seq", "Tok", "network", "show_tokens"]

@@ -247,6 +247,3 @@ def _num_feasible_nodes_to_find(nodes: int, percentage_of_nodes: int) -> int:
         return nodes
     percentage_of_nodes = percentage_of_nodes or max(50 - nodes // 125, _PERCENTAGE_MIN)
     return max(nodes * percentage_of_nodes // 100, _FEASIBLE_NODES_MIN)
-
-
-__all__ = ["Decision", "Nominations", "Profile", "SchedulingCycle", "run_filters"]

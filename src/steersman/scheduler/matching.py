@@ -1,14 +1,13 @@
-"""Label selectors, node selectors and tolerations, compiled for repeated evaluation."""
+"""Label selectors and node selectors, compiled for repeated evaluation."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from steersman.apimachinery.selectors import NOTHING, LabelSelector, SelectorError, from_label_selector
 from steersman.workloads import node_matching
-from steersman.workloads.node_matching import tolerates, untolerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,19 +16,6 @@ if TYPE_CHECKING:
     from steersman.scheduler.objects import NodeSelectorTerm
 
     NodeTest = Callable[[NodeInfo], bool]
-
-__all__ = [
-    "PREFER_NO_SCHEDULE",
-    "any_term",
-    "has_labels",
-    "label_selector",
-    "names_in",
-    "node_term",
-    "tolerates",
-    "untolerated",
-]
-
-PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
 
 
 def label_selector(selector: Any) -> LabelSelector:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from steersman.apimachinery.selectors import EVERYTHING, NOTHING, LabelSelector, requirement
+from steersman.apimachinery.selectors import NOTHING, LabelSelector, requirement
 from steersman.scheduler.matching import any_term, has_labels, label_selector, names_in, node_term
 from steersman.workloads.host_ports import host_ports
 from steersman.workloads.resources import ResourceList, pod_nonzero_requests, pod_requests
@@ -277,6 +277,3 @@ def spread_constraints(
     return tuple(spread for is_hard, spread in spreads if is_hard), tuple(
         spread for is_hard, spread in spreads if not is_hard
     )
-
-
-__all__ = ["EVERYTHING", "AffinityTerm", "PodInfo", "SpreadConstraint", "spread_constraints"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from steersman.storage.store import LeaseNotFound
-
 if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.storage.store import Store
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
 REUSE_SECONDS: Final = 60
 #: Upper bound of the objects of one lease. Upstream: ``DefaultLeaseMaxObjectCount``.
 OBJECTS_MAX: Final = 1000
-
-__all__ = ["LeaseNotFound", "Lifetimes"]
 
 
 class Lifetimes:

@@ -8,7 +8,8 @@ import msgspec
 from lightkube.models.core_v1 import NodeAffinity as Affinity
 
 from steersman.scheduler.framework import LocalPlugin, Rejection, default_normalize_score
-from steersman.scheduler.matching import PREFER_NO_SCHEDULE, any_term, node_term, tolerates, untolerated
+from steersman.scheduler.matching import any_term, node_term
+from steersman.workloads.node_matching import NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerates, untolerated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ class _UnschedulableTaint:
     """The taint equivalent to ``spec.unschedulable``."""
 
     key = UNSCHEDULABLE_TAINT
-    effect = "NoSchedule"
+    effect = NO_SCHEDULE
     value = ""
 
 

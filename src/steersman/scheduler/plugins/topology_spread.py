@@ -9,8 +9,8 @@ import msgspec
 from lightkube.models.core_v1 import TopologySpreadConstraint
 
 from steersman.scheduler.framework import SCORE_MAX, Plugin, PodFilter, PodScorer, Rejection
-from steersman.scheduler.matching import untolerated
 from steersman.scheduler.pod_info import spread_constraints
+from steersman.workloads.node_matching import untolerated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
