@@ -96,14 +96,14 @@ def charged(items: Collection[T], units: int) -> Iterable[T]:
 
 
 def _charge(items: Iterable[T], units: int) -> Iterator[T]:
-    left = _ITEMS_AT_ONCE
+    remaining_items = _ITEMS_AT_ONCE
     for item in items:
         yield item
-        left -= 1
-        if not left:
+        remaining_items -= 1
+        if not remaining_items:
             spend(units * _ITEMS_AT_ONCE)
-            left = _ITEMS_AT_ONCE
-    spend(units * (_ITEMS_AT_ONCE - left))
+            remaining_items = _ITEMS_AT_ONCE
+    spend(units * (_ITEMS_AT_ONCE - remaining_items))
 
 
 @contextmanager

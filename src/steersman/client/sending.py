@@ -183,8 +183,8 @@ class Sender:
     def _attempt_seconds(self, expires: float | None) -> float | None:
         if expires is None:
             return self._timeout_seconds
-        left = max(0.0, expires - self._clock.monotonic())
-        return left if self._timeout_seconds is None else min(self._timeout_seconds, left)
+        remaining_seconds = max(0.0, expires - self._clock.monotonic())
+        return remaining_seconds if self._timeout_seconds is None else min(self._timeout_seconds, remaining_seconds)
 
     def _timed_out(self, request: Request, expires: float | None, cause: str = "") -> RequestTimedOut:
         is_deadline = expires is not None and self._clock.monotonic() >= expires

@@ -446,10 +446,10 @@ async def _body_messages(receive: Receive) -> list[Message]:
 
 def _replaying(messages: Iterable[Message], receive: Receive) -> Receive:
     """Return a ``receive`` that repeats the messages before those of the client."""
-    left = deque(messages)
+    remaining = deque(messages)
 
     async def replay() -> Message:
-        return left.popleft() if left else await receive()
+        return remaining.popleft() if remaining else await receive()
 
     return replay
 

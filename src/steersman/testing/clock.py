@@ -159,10 +159,10 @@ class VirtualClock(FakeClock):
     async def advance_to(self, time: datetime) -> None:
         """Advance to a time. Raises ``ClockError`` for a time in the past, or without time zone."""
         check_time(time)
-        left = (time - self.now()).total_seconds()
-        if left < 0:
+        remaining_seconds = (time - self.now()).total_seconds()
+        if remaining_seconds < 0:
             raise ClockError(f"cannot advance to {time.isoformat()}: it is {self.now().isoformat()} already")
-        await self.advance(left)
+        await self.advance(remaining_seconds)
 
     async def advance_to_next_timer(self, *, within_seconds: float) -> bool:
         """Advance to the next timer; return False, without advancing, if none is due within ``within_seconds``."""

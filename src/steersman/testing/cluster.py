@@ -137,8 +137,8 @@ class ControlPlane:
         deadline = time.monotonic() + _START_SECONDS
         output_so_far = b""
         while (ready := _READY.search(output_so_far)) is None:
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([output], [], [], left)[0]:
+            remaining_seconds = deadline - time.monotonic()
+            if remaining_seconds <= 0 or not select.select([output], [], [], remaining_seconds)[0]:
                 raise ControlPlaneError(f"the control plane was not ready within {_START_SECONDS:.0f} s:\n{self.log}")
             chunk = os.read(output, 4096)
             if not chunk:

@@ -187,7 +187,7 @@ class FaultSet:
 
     def check_leftover(self) -> None:
         """Raise ``LeftoverFaults`` if a fault has fewer hits than expected."""
-        left = [fault for fault in self._faults if fault.is_leftover]
-        if left:
-            lines = [f"{fault}: {fault.hits} hits, expected {fault.times or 'at least 1'}" for fault in left]
+        leftovers = [fault for fault in self._faults if fault.is_leftover]
+        if leftovers:
+            lines = [f"{fault}: {fault.hits} hits, expected {fault.times or 'at least 1'}" for fault in leftovers]
             raise LeftoverFaults("faults were not hit:\n" + "\n".join(lines))

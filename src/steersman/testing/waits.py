@@ -84,14 +84,14 @@ class Waits:
         since = self._observation.reconciles.total
         deadline = self._real.monotonic() + timeout_seconds
         while True:
-            left = deadline - self._real.monotonic()
+            remaining_seconds = deadline - self._real.monotonic()
             try:
-                await self._idle.wait(max(0.001, left))
+                await self._idle.wait(max(0.001, remaining_seconds))
             except TimeoutError:
                 raise SettleError(self._report(f"not settled within {timeout_seconds:g} seconds", since)) from None
             if not self._observation.app.in_flight and self._is_outside_quiet(quiet_seconds):
                 return
-            if left <= 0:
+            if remaining_seconds <= 0:
                 raise SettleError(self._report(f"not settled within {timeout_seconds:g} seconds", since))
             await self._real.sleep(_PAUSE_SECONDS)
 
@@ -161,11 +161,11 @@ class Waits:
             await self._idle.wait(INSTANT_SECONDS)
             if await check():
                 return True
-            left = deadline - clock.monotonic()
+            remaining_seconds = deadline - clock.monotonic()
             if isinstance(clock, VirtualClock):
-                if not await clock.advance_to_next_timer(within_seconds=left):
+                if not await clock.advance_to_next_timer(within_seconds=remaining_seconds):
                     return False
-            elif left <= 0:
+            elif remaining_seconds <= 0:
                 return False
             else:
                 await clock.sleep(_PAUSE_SECONDS)

@@ -23,10 +23,10 @@ def new_faults(schema: Tree, faults: Sequence[Fault], obj: Any, old: Any) -> Seq
     if not faults:
         return faults
     unchanged = set(_unchanged(schema, obj, old, ""))
-    left = [fault for fault in faults if not _lies_in(fault.place, unchanged)]
-    if any(map(_is_double, left)) and any(map(_is_double, openapi_values.validate(schema, old))):
-        left = [fault for fault in left if not _is_double(fault)]
-    return left
+    remaining = [fault for fault in faults if not _lies_in(fault.place, unchanged)]
+    if any(map(_is_double, remaining)) and any(map(_is_double, openapi_values.validate(schema, old))):
+        remaining = [fault for fault in remaining if not _is_double(fault)]
+    return remaining
 
 
 def _is_double(fault: Fault) -> bool:

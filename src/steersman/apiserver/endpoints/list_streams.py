@@ -34,13 +34,13 @@ async def pieces_of(served: ServedResource, view: View, entries: list[Entry], si
             yield b",".join([entry.raw for entry in entries[start : start + step]])
         return
     items: list[bytes] = []
-    left = PIECE_BYTES
+    remaining_bytes = PIECE_BYTES
     for entry in entries:
-        if left <= 0 or len(items) == PIECE_OBJECTS:
+        if remaining_bytes <= 0 or len(items) == PIECE_OBJECTS:
             yield b",".join(items)
             await served.clock.sleep(0)
-            items, left = [], PIECE_BYTES
-        left -= len(entry.raw)
+            items, remaining_bytes = [], PIECE_BYTES
+        remaining_bytes -= len(entry.raw)
         items.append(await in_worker(view.item, entry) if len(entry.raw) > LARGE_BYTES else view.item(entry))
     if items:
         yield b",".join(items)

@@ -162,12 +162,12 @@ def _is_under_way(metadata: Tree, options: DeleteOptions) -> bool:
     """Report whether a graceful deletion is running that the request does not shorten."""
     if not metadata.get("deletionTimestamp"):
         return False
-    left = _grace_left(metadata)
+    grace_seconds = _grace_seconds(metadata)
     requested = _requested(options)
-    return bool(left) and (requested is None or requested >= left)
+    return bool(grace_seconds) and (requested is None or requested >= grace_seconds)
 
 
-def _grace_left(metadata: Tree) -> int:
+def _grace_seconds(metadata: Tree) -> int:
     seconds: int = metadata.get("deletionGracePeriodSeconds") or 0
     return 1 if seconds < 0 else seconds
 
@@ -177,11 +177,11 @@ def _mark_gracefully(strategy: Strategy, ctx: RequestContext, marked: Tree, opti
     metadata = marked["metadata"]
     requested = _requested(options)
     if metadata.get("deletionTimestamp"):
-        left = _grace_left(metadata)
-        if not left:
+        grace_seconds = _grace_seconds(metadata)
+        if not grace_seconds:
             return None
         seconds = requested or 0  # shorter than what is left, or it would be under way
-        by = timedelta(seconds=min(left, _SECONDS_MAX) - min(seconds, _SECONDS_MAX))
+        by = timedelta(seconds=min(grace_seconds, _SECONDS_MAX) - min(seconds, _SECONDS_MAX))
         earlier = max(_parse_time(metadata["deletionTimestamp"]), _TIME_MIN + by) - by
         metadata["deletionTimestamp"] = time_text(earlier)
         metadata["deletionGracePeriodSeconds"] = seconds

@@ -169,17 +169,17 @@ async def _matching_of(cache: WatchCache, selection: Selection, entries: list[En
     """Return the entries of one step that match. Entries are decoded in smaller steps, large ones in workers."""
     if not selection.reads_objects:
         return selection.of(entries)
-    left = _STEP_BYTES
+    remaining_bytes = _STEP_BYTES
     for entry in entries:
         if entry.has_fields:
             continue
         if len(entry.raw) > LARGE_BYTES:
             await in_worker(selection.matches, entry)
             continue
-        if left <= 0:
+        if remaining_bytes <= 0:
             await cache.clock.sleep(0)
-            left = _STEP_BYTES
-        left -= len(entry.raw)
+            remaining_bytes = _STEP_BYTES
+        remaining_bytes -= len(entry.raw)
         selection.matches(entry)
     return selection.of(entries)
 

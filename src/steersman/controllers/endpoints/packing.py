@@ -66,54 +66,54 @@ def pack(
     Upstream puts a rest that fits nowhere into new slices. Here the result does not depend on the number of reconciles that
     added the endpoints, because the cache of pods may lag behind that of Services.
     """
-    rest: dict[Identity, Endpoint] = {identity_of(endpoint): endpoint for endpoint in desired}
+    unmatched: dict[Identity, Endpoint] = {identity_of(endpoint): endpoint for endpoint in desired}
     changed: list[EndpointSlice] = []
     unchanged: list[EndpointSlice] = []
     changes = Changes()
     for slice_ in existing:
         old = endpoints_of(slice_)
-        kept_endpoints = [rest.pop(same) for same in map(identity_of, old) if same in rest]
+        kept_endpoints = [unmatched.pop(same) for same in map(identity_of, old) if same in unmatched]
         if not kept_endpoints and old:
             changes.delete.append(slice_)
         elif kept_endpoints != old or labels_of(slice_) != labels:
             changed.append(_with(slice_, kept_endpoints, labels))
         else:
             unchanged.append(slice_)
-    left = list(rest.values())
+    unplaced = list(unmatched.values())
     changed.sort(key=lambda slice_: -len(endpoints_of(slice_)))
     for slice_ in changed:
         has = endpoints_of(slice_)
         room = max(0, max_endpoints - len(has))
-        changes.update.append(replaced(slice_, endpoints=has + left[:room]))
-        left = left[room:]
-    _place_rest(changes, left, unchanged, labels=labels, make=make, max_endpoints=max_endpoints)
+        changes.update.append(replaced(slice_, endpoints=has + unplaced[:room]))
+        unplaced = unplaced[room:]
+    _place_rest(changes, unplaced, unchanged, labels=labels, make=make, max_endpoints=max_endpoints)
     return changes
 
 
 def _place_rest(
     changes: Changes,
-    left: list[Endpoint],
+    unplaced: list[Endpoint],
     unchanged: list[EndpointSlice],
     *,
     labels: dict[str, str],
     make: Callable[[list[Endpoint]], EndpointSlice],
     max_endpoints: int,
 ) -> None:
-    if left and not any(_room(slice_, max_endpoints) >= len(left) for slice_ in unchanged):
-        left = _fill_fullest(changes, left, unchanged, labels=labels, max_endpoints=max_endpoints)
-    while left:
-        room = [slice_ for slice_ in unchanged if _room(slice_, max_endpoints) >= len(left)]
+    if unplaced and not any(_room(slice_, max_endpoints) >= len(unplaced) for slice_ in unchanged):
+        unplaced = _fill_fullest(changes, unplaced, unchanged, labels=labels, max_endpoints=max_endpoints)
+    while unplaced:
+        room = [slice_ for slice_ in unchanged if _room(slice_, max_endpoints) >= len(unplaced)]
         if room:
             fullest = max(room, key=lambda slice_: len(endpoints_of(slice_)))
-            changes.update.append(_with(fullest, endpoints_of(fullest) + left, labels))
+            changes.update.append(_with(fullest, endpoints_of(fullest) + unplaced, labels))
             return
-        changes.create.append(make(left[:max_endpoints]))
-        left = left[max_endpoints:]
+        changes.create.append(make(unplaced[:max_endpoints]))
+        unplaced = unplaced[max_endpoints:]
 
 
 def _fill_fullest(
     changes: Changes,
-    left: list[Endpoint],
+    unplaced: list[Endpoint],
     unchanged: list[EndpointSlice],
     *,
     labels: dict[str, str],
@@ -122,12 +122,12 @@ def _fill_fullest(
     """Fill up the fullest slice with room; return the endpoints that are left."""
     with_room = [slice_ for slice_ in unchanged if _room(slice_, max_endpoints) > 0]
     if not with_room:
-        return left
+        return unplaced
     fullest = max(with_room, key=lambda slice_: len(endpoints_of(slice_)))
     unchanged.remove(fullest)
     room = _room(fullest, max_endpoints)
-    changes.update.append(_with(fullest, endpoints_of(fullest) + left[:room], labels))
-    return left[room:]
+    changes.update.append(_with(fullest, endpoints_of(fullest) + unplaced[:room], labels))
+    return unplaced[room:]
 
 
 def _room(slice_: EndpointSlice, max_endpoints: int) -> int:

@@ -46,10 +46,10 @@ class ForkedProcess:
         with self._lock:
             deadline = time.monotonic() + timeout_seconds
             while self.code is None:
-                left = deadline - time.monotonic()
+                remaining_seconds = deadline - time.monotonic()
                 if self._connection.fileno() < 0:
                     raise ForkServerError("the connection is closed")
-                if not select.select([self._connection], [], [], max(0.0, left))[0]:
+                if not select.select([self._connection], [], [], max(0.0, remaining_seconds))[0]:
                     return None
                 try:
                     reply = receive_reply(self._connection)
