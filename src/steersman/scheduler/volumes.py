@@ -46,7 +46,7 @@ class VolumeCatalog:
         driver = self.csi_drivers.get(storage_class.provisioner)
         if driver is None or not driver.spec.storageCapacity:
             return True
-        size = _requirements(claim).size
+        size = requested_size(claim)
         return any(
             capacity.storageClassName == storage_class.metadata.name
             and _maximum_size(capacity) >= size
@@ -54,17 +54,28 @@ class VolumeCatalog:
             for capacity in self.capacities.values()
         )
 
-    def candidates(self, claim: PersistentVolumeClaim, excluded: Iterable[str]) -> list[PersistentVolume]:
-        """Return the volumes that match the claim, smallest first; node affinity is not considered."""
+    def matching_volume(
+        self, claim: PersistentVolumeClaim, node: NodeInfo, excluded: Iterable[str]
+    ) -> PersistentVolume | None:
+        """Return the volume pre-bound to the claim, else the smallest one that matches it and is reachable from the node.
+
+        A pre-bound volume that the node does not reach excludes all others. Upstream: ``FindMatchingVolume``.
+        """
         key = f"{claim.metadata.namespace}/{claim.metadata.name}"
-        required = _requirements(claim)
-        used = set(excluded)
-        matching = [
-            volume
-            for name, volume in self.volumes.items()
-            if name not in used and self.reserved.get(name, key) == key and _matches_claim(volume, claim, required)
-        ]
-        return sorted(matching, key=_size)
+        required, used = _requirements(claim), set(excluded)
+        smallest: PersistentVolume | None = None
+        for name, volume in self.volumes.items():
+            if name in used or self.reserved.get(name, key) != key or not _fits_claim(volume, claim, required):
+                continue
+            if volume.spec.claimRef is not None:
+                return volume if is_reachable(volume, node) else None
+            if not _is_available(volume, claim, required) or (
+                smallest is not None and _size(smallest) <= _size(volume)
+            ):
+                continue
+            if is_reachable(volume, node):
+                smallest = volume
+        return smallest
 
 
 def _maximum_size(capacity: Any) -> int:
@@ -96,10 +107,9 @@ class _ClaimRequirements(NamedTuple):
 
 def _requirements(claim: PersistentVolumeClaim) -> _ClaimRequirements:
     spec = claim.spec
-    requests = (spec.resources.requests if spec.resources is not None else None) or {}
     return _ClaimRequirements(
         class_of(claim),
-        parse_resource("storage", str(requests.get("storage", "0"))),
+        requested_size(claim),
         frozenset(spec.accessModes or ()),
         spec.volumeMode or "Filesystem",
     )
@@ -109,25 +119,38 @@ def _size(volume: PersistentVolume) -> int:
     return parse_resource("storage", str((volume.spec.capacity or {}).get("storage", "0")))
 
 
-def _matches_claim(volume: PersistentVolume, claim: PersistentVolumeClaim, required: _ClaimRequirements) -> bool:
+def _fits_claim(volume: PersistentVolume, claim: PersistentVolumeClaim, required: _ClaimRequirements) -> bool:
+    """Report whether the volume is unbound or pre-bound to the claim, and has what even a pre-bound one must have."""
     spec = volume.spec
     owner = spec.claimRef
-    if owner is not None:
-        # A volume pre-bound to this claim matches whatever its other fields are.
-        if (owner.namespace, owner.name) != (claim.metadata.namespace, claim.metadata.name):
-            return False
-        if owner.uid and owner.uid != claim.metadata.uid:
-            return False
-    elif (volume.status.phase if volume.status is not None else "") != "Available":
+    if owner is not None and (
+        (owner.namespace, owner.name) != (claim.metadata.namespace, claim.metadata.name)
+        or (owner.uid and owner.uid != claim.metadata.uid)
+    ):
         return False
-    if volume.metadata.deletionTimestamp is not None or class_of(volume) != required.class_name:
-        return False
-    if (spec.volumeMode or "Filesystem") != required.volume_mode or not required.modes <= set(spec.accessModes or ()):
-        return False
+    return (
+        volume.metadata.deletionTimestamp is None
+        and class_of(volume) == required.class_name
+        and (spec.volumeMode or "Filesystem") == required.volume_mode
+        and (spec.volumeAttributesClassName or "") == (claim.spec.volumeAttributesClassName or "")
+        and _size(volume) >= required.size
+    )
+
+
+def _is_available(volume: PersistentVolume, claim: PersistentVolumeClaim, required: _ClaimRequirements) -> bool:
+    """Report whether a volume that is not pre-bound may be bound to the claim."""
     selector = claim.spec.selector
-    if owner is None and selector is not None and not label_selector(selector).matches(volume.metadata.labels):
-        return False
-    return _size(volume) >= required.size
+    return (
+        (volume.status.phase if volume.status is not None else "") == "Available"
+        and required.modes <= set(volume.spec.accessModes or ())
+        and (selector is None or label_selector(selector).matches(volume.metadata.labels))
+    )
+
+
+def requested_size(claim: PersistentVolumeClaim) -> int:
+    """Return the requested storage of a claim in bytes."""
+    requests = (claim.spec.resources.requests if claim.spec.resources is not None else None) or {}
+    return parse_resource("storage", str(requests.get("storage", "0")))
 
 
 def class_of(obj: Any) -> str:

@@ -277,6 +277,38 @@ def test_volume_binding_chooses_the_smallest_volume_for_an_unbound_claim() -> No
     assert [result.metadata.name for _, result in placed.volumes.static] == ["fit"]
 
 
+def test_volume_binding_binds_the_smaller_of_two_claims_first() -> None:
+    small = claim("small", storageClassName="slow", resources={"requests": {"storage": "1Mi"}})
+    world = stored(waiting(volume("v2", size="2Gi"), volume("v3", size="3Gi")), small)
+    world.add(pod("p", volumes=mounting("data", "small")))
+    placed = world.schedule_one()
+    assert isinstance(placed, AssumedPod)
+    chosen = {bound.metadata.name: result.metadata.name for bound, result in placed.volumes.static}
+    assert chosen == {"small": "v2", "data": "v3"}
+
+
+def test_volume_binding_prefers_a_volume_that_is_prebound_to_the_claim() -> None:
+    reference = {"namespace": "default", "name": "data"}
+    world = waiting(
+        volume("smaller", size="1Gi"),
+        volume("reserved", size="9Gi", zone="y", claimRef=reference, accessModes=["ReadWriteMany"]),
+    )
+    world.add(pod("p", volumes=mounting("data")))
+    placed = world.schedule_one()
+    assert isinstance(placed, AssumedPod)
+    assert placed.node == "c"
+    assert [result.metadata.name for _, result in placed.volumes.static] == ["reserved"]
+
+
+def test_volume_binding_requires_the_attributes_class_of_the_claim() -> None:
+    fast = claim("fast", storageClassName="slow", volumeAttributesClassName="fast")
+    world = stored(waiting(volume("v"), volume("w", size="9Gi", volumeAttributesClassName="fast")), fast)
+    world.add(pod("p", volumes=mounting("fast")))
+    placed = world.schedule_one()
+    assert isinstance(placed, AssumedPod)
+    assert [result.metadata.name for _, result in placed.volumes.static] == ["w"]
+
+
 def test_volume_binding_reserves_a_volume_once() -> None:
     world = stored(waiting(volume("v", zone="y")), claim("more", storageClassName="slow"))
     world.add(pod("a", volumes=mounting("data")), pod("b", volumes=mounting("more")))

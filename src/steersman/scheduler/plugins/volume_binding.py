@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.scheduler.framework import Plugin, PodFilter, PreFilterRejection, Rejection
-from steersman.scheduler.volumes import SELECTED_NODE, Binding, can_provision, class_of, is_bound, is_reachable
+from steersman.scheduler.volumes import (
+    SELECTED_NODE,
+    Binding,
+    can_provision,
+    class_of,
+    is_bound,
+    is_reachable,
+    requested_size,
+)
 
 if TYPE_CHECKING:
     from steersman.scheduler.node_info import NodeInfo
@@ -91,7 +99,8 @@ class _VolumesFilter(PodFilter):
     ) -> None:
         self._catalog = catalog
         self._bound = [catalog.volumes.get(claim.spec.volumeName or "") for claim in bound]
-        self._unbound = unbound
+        #: Smallest first, so that each claim gets the smallest volume that fits. Upstream: ``findMatchingVolumes``.
+        self._unbound = sorted(unbound, key=requested_size)
 
     def __call__(self, node: NodeInfo) -> Rejection | None:
         conflict = (self._bound_conflict(node), self.binding(node))
@@ -123,14 +132,7 @@ class _VolumesFilter(PodFilter):
                 selected.append(claim)
                 continue
             taken_volumes = [volume.metadata.name for _, volume in static]
-            volume = next(
-                (
-                    candidate
-                    for candidate in self._catalog.candidates(claim, taken_volumes)
-                    if is_reachable(candidate, node)
-                ),
-                None,
-            )
+            volume = self._catalog.matching_volume(claim, node, taken_volumes)
             if volume is not None:
                 static.append((claim, volume))
             else:
