@@ -173,7 +173,7 @@ class SchedulingQueue:
         self._activate(queued)
 
     def update(self, pod: PodInfo, now: float) -> None:
-        """Update a pod; an unschedulable pod is requeued unless only its status has changed."""
+        """Update a pod; an unschedulable pod is requeued if a plugin that rejected it may now accept it."""
         queued = self._pods.get(pod.uid)
         if queued is None:
             self.add(pod, now)
@@ -182,7 +182,10 @@ class SchedulingQueue:
         queued.pod = pod
         if queued.state == _GATED:
             self._activate(queued)
-        elif queued.state == _UNSCHEDULABLE and _is_updated(before, pod):
+        elif queued.state == _UNSCHEDULABLE and any(
+            name not in _EVENTS_TO_REGISTER or _is_update_for(name, before, pod)
+            for name in queued.unschedulable_plugins
+        ):
             self._requeue(queued, now, "UnschedulablePodUpdate")
         elif queued.state == _ACTIVE and before.priority != pod.priority:
             self._activate(queued)
@@ -314,12 +317,19 @@ class SchedulingQueue:
         return self._backoff[0][0] if self._backoff else None
 
 
-def _is_updated(before: PodInfo, after: PodInfo) -> bool:
-    """Report whether a change of the pod may make it schedulable."""
-    return (
-        before.signature != after.signature
-        or before.labels != after.labels
-        or before.priority != after.priority
-        or before.gates != after.gates
-        or before.device_claims != after.device_claims
-    )
+def _is_update_for(blocker: str, before: PodInfo, after: PodInfo) -> bool:
+    """Report whether an update of a pod may make it schedulable for the plugin that rejected it.
+
+    Upstream: ``PodSchedulingPropertiesChange`` and the plugins' hints for updates of unscheduled pods.
+    """
+    match blocker:
+        case "NodeUnschedulable" | "TaintToleration":
+            return before.tolerations != after.tolerations
+        case "NodeResourcesFit":
+            return any(after.requests.get(name, 0) < amount for name, amount in before.requests.items())
+        case "PodTopologySpread" | "InterPodAffinity":
+            return before.labels != after.labels
+        case "DynamicResources":
+            return before.device_claims != after.device_claims
+        case _:
+            return False

@@ -385,3 +385,30 @@ def test_conflicting_node_names_are_reported_before_missing_claims() -> None:
     world = World(node("a"), node("b"))
     message = world.schedule(pod("p", affinity=affinity, volumes=mounting("absent")))
     assert message.startswith("0/2 nodes are available: pod affinity terms conflict. ")
+
+
+_TAINTED: Tree = {"taints": [{"key": "k", "effect": "NoSchedule"}]}
+
+
+@pytest.mark.parametrize(
+    ("of_node", "of_pod", "update", "expected"),
+    [
+        ({"cpu": "1"}, {"cpu": "2"}, {"labels": {"app": "x"}}, False),
+        ({"cpu": "1"}, {"cpu": "2"}, {"tolerations": [{"operator": "Exists"}]}, False),
+        ({"cpu": "1"}, {"cpu": "3"}, {"cpu": "2"}, True),
+        (_TAINTED, {}, {"tolerations": [{"operator": "Exists"}]}, True),
+        (_TAINTED, {}, {"labels": {"app": "x"}}, False),
+        ({}, {"topologySpreadConstraints": [{**_SPREAD, "topologyKey": "rack"}]}, {"labels": {"app": "x"}}, True),
+        ({}, {"affinity": required("podAffinity", near({"app": "x"}))}, {"labels": {"app": "x"}}, True),
+    ],
+)
+def test_update_of_an_unschedulable_pod_requeues_it_for_the_rejecting_plugin(
+    of_node: Tree, of_pod: Tree, update: Tree, *, expected: bool
+) -> None:
+    world = World(node("n", **of_node))
+    pending = pod("p", **of_pod)
+    fail_to_schedule(world, pending)
+    updated = pod("p", **{**of_pod, **update})
+    updated.metadata.uid = pending.metadata.uid  # type: ignore[union-attr]
+    world.add(updated)
+    assert requeued(world) is expected
