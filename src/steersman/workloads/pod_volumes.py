@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steersman.client.objects import name_of, namespace_of
+from steersman.client.objects import metadata_field, name_of, namespace_of
+from steersman.workloads.pods import is_finished
 
 if TYPE_CHECKING:
     from lightkube.models.core_v1 import Pod, Volume
@@ -26,3 +27,23 @@ def claims_of(pod: Pod) -> list[str]:
 def claim_keys_of(pod: Pod) -> list[str]:
     """Return the keys of all claims of the pod, for an index."""
     return [f"{namespace_of(pod)}/{name}" for name in claims_of(pod)]
+
+
+def releases_volumes(pod: Pod) -> bool:
+    """Report whether the pod has finished, or is being deleted and no container runs.
+
+    Upstream: ``pkg/volume/util/util.go`` (``IsPodTerminated``).
+    """
+    if is_finished(pod):
+        return True
+    if metadata_field(pod, "deletionTimestamp") is None:
+        return False
+    status = pod.status
+    if status is None:
+        return True
+    for statuses in (status.initContainerStatuses, status.containerStatuses, status.ephemeralContainerStatuses):
+        for container in statuses or ():
+            state = container.state
+            if state is None or (state.terminated is None and state.waiting is None):
+                return False
+    return True

@@ -72,6 +72,7 @@ def ref(uid="1", name="c"):
 
 
 DONE = {BIND_COMPLETED: "yes"}
+DELAYED = "WaitForFirstConsumer"
 
 
 @pytest.mark.parametrize(
@@ -79,6 +80,7 @@ DONE = {BIND_COMPLETED: "yes"}
     [
         ([volume("big", size="5Gi"), volume("small", size="2Gi"), volume("tiny", size="1Mi")], "small"),
         ([volume("small"), volume("reserved", size="9Gi", ref=ref(""))], "reserved"),
+        ([volume("reserved", modes=("ReadWriteOnce", "ReadOnlyMany"), ref=ref("")), volume("plain")], "plain"),
         ([volume("taken", ref=ref(name="other")), volume("released", phase="Released")], None),
         ([volume("classy", class_="x")], None),
         ([volume("more", modes=("ReadWriteOnce", "ReadOnlyMany")), volume("plain", size="3Gi")], "plain"),
@@ -425,3 +427,40 @@ async def test_claim_without_its_volume_is_lost(cluster):
     await cluster.client.patch(tree(*VOLUME), "v", {"metadata": {"finalizers": None}})
     await cluster.eventually(*CLAIM, "c", phase("Lost"), namespace="default")
     await cluster.until(lambda: cluster.events("ClaimLost"))
+
+
+async def make_pod(cluster, name, volume, status=None):
+    container = {"name": "c", "image": "i"}
+    pod = await cluster.make(
+        "v1", "Pod", name, namespace="default", spec={"containers": [container], "volumes": [volume]}
+    )
+    if status is not None:
+        await cluster.client.patch(
+            tree("v1", "Pod"), name, {"status": status}, namespace="default", subresource="status"
+        )
+    return pod
+
+
+async def test_delayed_claim_waits_for_pods_with_ephemeral_volumes_that_are_not_finished(cluster):
+    await cluster.make("storage.k8s.io/v1", "StorageClass", "late", provisioner="e.com/p", volumeBindingMode=DELAYED)
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "late"}
+    await make_pod(cluster, "p", {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}})
+    await make_pod(cluster, "done", {"name": "v", "persistentVolumeClaim": {"claimName": "p-v"}}, {"phase": "Failed"})
+    await cluster.start(build)
+    await cluster.make(*CLAIM, "p-v", namespace="default", spec=spec)
+    await cluster.until(lambda: cluster.events("WaitForPodScheduled"))
+    events = await cluster.events("WaitForPodScheduled")
+    assert [event["message"] for event in events] == ["waiting for pod p to be scheduled"]
+
+
+async def test_volume_of_a_deleted_claim_is_not_recycled_while_pods_use_it(cluster):
+    await make_pod(cluster, "p", {"name": "v", "persistentVolumeClaim": {"claimName": "c"}})
+    await cluster.start(build)
+    await make_volume(cluster, "v", "Recycle")
+    claim = await make_claim(cluster)
+    await cluster.eventually(*VOLUME, "v", phase("Bound"))
+    await delete(cluster, claim)
+    await cluster.until(lambda: cluster.events("VolumeFailedRecycle"))
+    events = await cluster.events("VolumeFailedRecycle")
+    assert events[0]["message"] == "Volume is used by pods: default/p"
+    assert await cluster.find("v1", "Pod", "recycler-for-v", namespace="default") is None

@@ -11,7 +11,7 @@ from lightkube.models.storage_v1 import StorageClass
 
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.errors import ClientError, NotFound
-from steersman.client.objects import key_of, name_of, namespace_of, uid_of
+from steersman.client.objects import key_of, name_of, uid_of
 from steersman.controllers.persistentvolume.binding import (
     bound_claim,
     bound_volume,
@@ -33,12 +33,14 @@ from steersman.controllers.persistentvolume.plan import (
     Unbind,
     Wait,
     plan_claim,
+    plan_use,
     plan_volume,
     reclaim,
     waiting_claims,
 )
 from steersman.controllers.persistentvolume.recycling import Recycler, RecyclerSettings
 from steersman.controllers.shared.base import ManagedController
+from steersman.workloads.pod_volumes import claim_keys_of, releases_volumes
 from steersman.workloads.pods import node_of
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 _CLAIM: Final = "claim:"
 _VOLUME: Final = "volume:"
 _BY_CLAIM: Final = "claim of a volume"
+_BY_POD_CLAIM: Final = "claims of a pod"
 _SEEN_SECONDS: Final = 10.0
 
 
@@ -70,6 +73,7 @@ class PersistentVolumeBinder(ManagedController):
         self._classes = self.informer(StorageClass)
         self._classes.add_callback(self._class_changed)
         self._pods = self.informer(Pod)
+        self._pods.add_index(_BY_POD_CLAIM, claim_keys_of)
         self._recycler = Recycler(
             self.client,
             self._pods,
@@ -152,15 +156,12 @@ class PersistentVolumeBinder(ManagedController):
                 assert_never(plan)
 
     def _waiting_pods(self, claim: PersistentVolumeClaim) -> list[str]:
-        return [
-            name_of(pod)
-            for pod in self._pods.lister.list(namespace=namespace_of(claim))
-            if not node_of(pod)
-            and any(
-                volume.persistentVolumeClaim is not None and volume.persistentVolumeClaim.claimName == name_of(claim)
-                for volume in (pod.spec.volumes if pod.spec else None) or ()
-            )
-        ]
+        """Return the names of unscheduled pods that use the claim, also through a generic ephemeral volume."""
+        return [name_of(pod) for pod in self._users(key_of(claim)) if not node_of(pod)]
+
+    def _users(self, claim_key: str) -> list[Pod]:
+        """Return the pods that may use the volumes of a claim."""
+        return [pod for pod in self._pods.lister.by_index(_BY_POD_CLAIM, claim_key) if not releases_volumes(pod)]
 
     async def _bind(self, volume: PersistentVolume, claim: PersistentVolumeClaim) -> None:
         """Write volume, volume status, claim and claim status; after a failure a retry of either continues."""
@@ -231,6 +232,10 @@ class PersistentVolumeBinder(ManagedController):
         if action == "delete":
             await self.delete_seen(volume)
         elif action == "recycle":
+            event = self._use_of_lost_claim(volume)
+            if event is not None:
+                self._record(volume, event)
+                return
             outcome = await self._recycler.advance(volume)
             if outcome == "done":
                 self.events.event(volume, "Normal", "VolumeRecycled", "Volume recycled")
@@ -239,6 +244,13 @@ class PersistentVolumeBinder(ManagedController):
                 await self._fail(volume, "VolumeFailedRecycle", f"Recycle failed: {outcome}")
         elif action == "fail" and event is not None:
             await self._fail(volume, event.reason, event.message)
+
+    def _use_of_lost_claim(self, volume: PersistentVolume) -> Event | None:
+        """Return the event of a volume that pods still use although its claim does not exist."""
+        for key in _claim_keys(volume):
+            if self._claims.lister.by_key(key) is None:
+                return plan_use([key_of(pod) for pod in self._users(key)])
+        return None
 
     async def _fail(self, volume: PersistentVolume, reason: str, message: str) -> None:
         if await self._volume_phase(volume, "Failed", message) is not volume:

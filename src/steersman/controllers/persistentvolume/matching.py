@@ -96,25 +96,26 @@ def modes_differ(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool
 def best_volume(
     claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume], *, delayed: bool
 ) -> PersistentVolume | None:
-    """Return the volume reserved for the claim, or else the smallest available match.
+    """Return the best match: fewest access modes, then reserved for the claim, then the smallest capacity.
 
-    Volumes with fewer access modes come first. ``delayed``: the scheduler selects, so only a reserved one qualifies.
+    ``delayed``: the scheduler selects, so only a reserved volume qualifies. Upstream:
+    ``pkg/controller/volume/persistentvolume/index.go`` (``findByClaim``).
     """
     selector = claim.spec.selector if claim.spec else None
     selector_rules = from_label_selector(msgspec.to_builtins(selector)) if selector is not None else None
     best: PersistentVolume | None = None
-    best_rank: tuple[int, Quantity] | None = None
+    best_rank: tuple[int, bool, Quantity] | None = None
     for volume in volumes:
         if not _may_have(volume, claim):
             continue
-        if is_reserved_for(volume, claim):
-            return volume
-        free = not delayed and volume.status is not None and volume.status.phase == "Available"
-        if not free or (selector_rules is not None and not selector_rules.matches(labels_of(volume))):
-            continue
-        if class_of_volume(volume) != class_of_claim(claim):
-            continue
-        rank = (len(_access(volume)), _capacity(volume))
+        is_reserved = is_reserved_for(volume, claim)
+        if not is_reserved:
+            free = not delayed and volume.status is not None and volume.status.phase == "Available"
+            if not free or (selector_rules is not None and not selector_rules.matches(labels_of(volume))):
+                continue
+            if class_of_volume(volume) != class_of_claim(claim):
+                continue
+        rank = (len(_access(volume)), not is_reserved, _capacity(volume))
         if best_rank is None or rank < best_rank:
             best, best_rank = volume, rank
     return best

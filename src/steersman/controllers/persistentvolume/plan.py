@@ -272,6 +272,13 @@ def reclaim(volume: PersistentVolume) -> tuple[Reclaim, Event | None]:
     return _delete(volume)
 
 
+def plan_use(pod_keys: Sequence[str]) -> Event | None:
+    """Return the event of a volume that cannot be recycled because pods use it; None if none does."""
+    if not pod_keys:
+        return None
+    return Event("Normal", "VolumeFailedRecycle", f"Volume is used by pods: {','.join(sorted(pod_keys))}")
+
+
 def _delete(volume: PersistentVolume) -> tuple[Reclaim, Event | None]:
     provisioner = annotations_of(volume).get(_PROVISIONED_BY)
     if provisioner is not None and not provisioner.startswith(_BUILT_IN):
