@@ -8,11 +8,11 @@ from tests.fuzz.choices import NUMBERS, Choices, json_case
 
 from steersman.apimachinery.codec import DecodeError, decode_json, encode
 from steersman.apiserver.crd import structure
-from steersman.apiserver.crd.embedded import validate_embedded
 from steersman.apiserver.crd.ratcheting import new_faults
-from steersman.apiserver.crd.shape import Shape
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.embedded import validate_embedded
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.formats import unrecognized_formats
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.object_rules import ObjectRules
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.shape import Shape
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.structural import check_convertible
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.validation import validate_definition
 from steersman.schema import decoding

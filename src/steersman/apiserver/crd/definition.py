@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apimachinery.trees import Tree
-    from steersman.apiserver.crd.shape import Shape
+    from steersman.apiserver.kinds.apiextensions.customresourcedefinition.shape import Shape
 
 
 #: Verbs in upstream's order.

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apiserver.crd.shape import Shape
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.object_rules import ObjectRules
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.shape import Shape
 from steersman.schema.openapi_acceptance import Acceptor
 from steersman.schema.openapi_types import from_openapi
 

@@ -17,7 +17,7 @@ from steersman.schema.loader import OBJECT_META, struct
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
-    from steersman.apiserver.crd.shape import Shape
+    from steersman.apiserver.kinds.apiextensions.customresourcedefinition.shape import Shape
 
 
 _UNITS_PER_VALUE: Final = 2

@@ -11,12 +11,12 @@ from steersman.apimachinery.field import ErrorType
 from steersman.apimachinery.gotext import general_float_text, quote, to_json
 from steersman.apimachinery.trees import Tree, copy_tree
 from steersman.apiserver.crd import structure
-from steersman.apiserver.crd.embedded import validate_embedded
 from steersman.apiserver.crd.pruning import prune
 from steersman.apiserver.crd.ratcheting import new_faults
 from steersman.apiserver.crd.scaling import validate_scale_spec, validate_scale_status
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, ScalePaths, Strategy
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.embedded import validate_embedded
 from steersman.schema import openapi_values
 from steersman.schema.gotime import normalize_seconds
 from steersman.schema.openapi_values import placed

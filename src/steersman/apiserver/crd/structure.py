@@ -10,8 +10,8 @@ import copy
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.workmeter import charged
-from steersman.apiserver.crd.embedded import type_embedded
 from steersman.apiserver.crd.pruning import prune
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.embedded import type_embedded
 from steersman.schema import decoding, loader
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.crd.definition import CustomVersion
-    from steersman.apiserver.crd.shape import Shape
+    from steersman.apiserver.kinds.apiextensions.customresourcedefinition.shape import Shape
 
 
 _INT64_END: Final = 2**63

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.apiserver.crd.pruning import prune
-from steersman.apiserver.crd.shape import Shape
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.shape import Shape
 
 STRING = {"type": "string"}
 STRICT = {"type": "object", "properties": {"a": STRING}}

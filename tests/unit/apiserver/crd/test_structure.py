@@ -7,7 +7,7 @@ import pytest
 from steersman.apimachinery.codec import DecodeError
 from steersman.apiserver.crd import structure
 from steersman.apiserver.crd.definition import all_versions
-from steersman.apiserver.crd.shape import Shape
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.shape import Shape
 
 SCHEMA = {
     "type": "object",

@@ -59,9 +59,72 @@ def test_validate_defaults_rejects_invalid_defaults(field, fault):
     assert faults_of(field) == [fault]
 
 
-def test_validate_defaults_skips_object_metadata():
-    schema = {"type": "object", "properties": {"kind": {"type": "string", "default": 1}}}
-    assert texts(validate_defaults(schema, Path("s"))) == []
+@pytest.mark.parametrize(
+    ("default", "faults"),
+    [
+        ({"apiVersion": "v1"}, ["s.properties[a].default.kind: Required value"]),
+        (
+            {"apiVersion": 1, "kind": "K"},
+            ["s.properties[a].default.apiVersion: Invalid value: 1: must be a string"],
+        ),
+        (
+            {"apiVersion": "v1", "kind": "K", "metadata": {"name": 5}},
+            [
+                (
+                    's.properties[a].default.metadata: Invalid value: {"name":5}: json: cannot unmarshal number into Go '
+                    "struct field ObjectMeta.name of type string"
+                )
+            ],
+        ),
+        ({"apiVersion": "v1", "kind": "K", "metadata": {"unknown": 1}}, []),
+    ],
+)
+def test_validate_defaults_validates_type_and_metadata_of_embedded_objects(default, faults):
+    assert faults_of(EMBEDDED | {"default": default}) == faults
+
+
+@pytest.mark.parametrize(
+    ("properties", "faults"),
+    [
+        ({"kind": {"type": "string", "default": "Po d"}}, []),
+        (
+            {"kind": {"type": "string", "default": 1}},
+            [
+                's.properties[a].properties[kind].default: Invalid value: "integer":  in body must be of type string: "integer"'
+            ],
+        ),
+        (
+            {"metadata": {"type": "object", "properties": {"labels": {"type": "object", "default": {"a": "b"}}}}},
+            [],
+        ),
+        (
+            {"metadata": {"type": "object", "properties": {"name": {"type": "string", "default": "a/b"}}}},
+            [
+                (
+                    's.properties[a].properties[metadata].properties[name].default: Invalid value: "a/b": must result in '
+                    "valid metadata: metadata.name: Invalid value: \"a/b\": may not contain '/'"
+                )
+            ],
+        ),
+        (
+            {
+                "metadata": {
+                    "type": "object",
+                    "properties": {"finalizers": {"type": "array", "items": {"type": "string", "default": 1}}},
+                }
+            },
+            [
+                (
+                    "s.properties[a].properties[metadata].properties[finalizers].items.default: Invalid value: 1: must result "
+                    'in valid metadata: metadata: Invalid value: {"finalizers":[1]}: json: cannot unmarshal number into Go '
+                    "struct field ObjectMeta.finalizers of type string"
+                )
+            ],
+        ),
+    ],
+)
+def test_validate_defaults_validates_metadata_with_a_default_within(properties, faults):
+    assert faults_of(EMBEDDED | {"properties": properties}) == faults
 
 
 def test_validate_defaults_reports_violated_rule_at_default():

@@ -3,8 +3,8 @@
 import pytest
 
 from steersman.apimachinery.codec import DecodeError
-from steersman.apiserver.crd.embedded import type_embedded, validate_embedded
-from steersman.apiserver.crd.shape import Shape
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.embedded import type_embedded, validate_embedded
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.shape import Shape
 
 EMBEDDED = {
     "type": "object",
@@ -32,7 +32,7 @@ def test_embedded_objects_are_validated_at_any_depth():
         "one.apiVersion",
         "one.kind",
         "many[1].apiVersion",
-        "named.x.kind",
+        "named[x].kind",
     ]
 
 

@@ -1,6 +1,6 @@
 """Shapes know what lies below a node."""
 
-from steersman.apiserver.crd.shape import Shape
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.shape import Shape
 
 EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True}
 NUMBER = {"type": "integer", "default": 7}
