@@ -34,11 +34,12 @@ _has_malformed_escape: Final = re.compile("%(?![0-9A-Fa-f]{2})").search
 
 
 def parse_query(raw: bytes) -> dict[str, list[str]]:
-    """Return the values of a query by name. Raises ``ValueError`` for text that is not UTF-8, and too many fields.
+    """Return the values of a query by name. Raises ``ValueError`` for too many fields.
 
-    A field with a semicolon or a malformed percent-encoding is skipped. Upstream: Go's ``url.URL.Query``.
+    A field with a semicolon or a malformed percent-encoding is skipped; bytes that are not UTF-8 become replacement
+    characters, as in Go's JSON. Upstream: Go's ``url.URL.Query``.
     """
-    text = raw.decode()
+    text = raw.decode(errors="replace")
     pairs = text.split("&")
     if len(pairs) > _QUERY_FIELDS_MAX:
         raise ValueError("Max number of fields exceeded")
@@ -51,7 +52,7 @@ def parse_query(raw: bytes) -> dict[str, list[str]]:
         if not is_plain:
             if _has_malformed_escape(pair):
                 continue
-            name, value = unquote_plus(name, errors="strict"), unquote_plus(value, errors="strict")
+            name, value = unquote_plus(name), unquote_plus(value)
         query.setdefault(name, []).append(value)
     return query
 
@@ -111,7 +112,7 @@ class Request:
 
     @property
     def query(self) -> dict[str, list[str]]:
-        """Return the query values by name. Raises a 400 StatusError for a malformed query."""
+        """Return the query values by name. Raises a 400 StatusError for a query of too many fields."""
         if self._query is None:
             try:
                 self._query = parse_query(self.raw_query)

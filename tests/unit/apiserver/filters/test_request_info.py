@@ -79,7 +79,7 @@ def test_parse_raises_for_verb_in_path_without_resource():
         (b"fieldSelector=metadata.name!%3Dfoo", "list", ""),
         (b"fieldSelector=metadata.name%3Da%2Fb", "list", ""),
         (b"limit=5", "list", ""),
-        (b"watch=\xff", "list", ""),
+        (b"watch=\xff", "watch", ""),
     ],
 )
 def test_refine_sets_watch_or_name(query, verb, name):
