@@ -92,16 +92,20 @@ class FlowControl:
         self.targets: dict[str, float] = {}
 
     def configure(self, schemas: Sequence[Tree], levels: Sequence[Tree], *, now: float) -> None:
-        """Apply these objects. A removed level continues to serve its queued requests."""
+        """Apply these objects. A removed level is quiescing: it keeps its share of seats until it is idle.
+
+        Upstream: ``cfgMeal.processOldPLsLocked``.
+        """
         trees = {tree["metadata"]["name"]: tree for tree in (*self._mandatory_levels, *levels)}
-        specs = {name: tree.get("spec") or {} for name, tree in trees.items()}
-        limits = limits_of(specs, total=self._seats)
-        levels_by_name = {}
+        levels_by_name = {name: self.levels.get(name) or PriorityLevel(name, now=now) for name in trees}
         for name, tree in trees.items():
-            level = self.levels.get(name) or PriorityLevel(name, now=now)
-            level.configure(specs[name], limits[name], uid=tree["metadata"].get("uid", ""), now=now)
-            levels_by_name[name] = level
-        self.levels = levels_by_name
+            level = levels_by_name[name]
+            level.uid, level.spec, level.is_quiescing = tree["metadata"].get("uid", ""), tree.get("spec") or {}, False
+        removed = {name: level for name, level in self.levels.items() if name not in trees and not level.is_idle}
+        for level in removed.values():
+            level.is_quiescing = True
+        self.levels = levels_by_name | removed
+        self._share_seats(now)
         named = {tree["metadata"]["name"]: tree for tree in (*self._mandatory_schemas, *schemas)}
         read = sorted(map(FlowSchema, named.values()), key=lambda schema: (schema.precedence, schema.name))
         # a dangling schema is ignored until its level exists
@@ -109,6 +113,12 @@ class FlowControl:
             self._flow(schema, levels_by_name[schema.level]) for schema in read if schema.level in levels_by_name
         ]
         self._candidates.clear()
+
+    def _share_seats(self, now: float) -> None:
+        """Divide the seats of the server among the levels by their specs."""
+        limits = limits_of({name: level.spec for name, level in self.levels.items()}, total=self._seats)
+        for name, level in self.levels.items():
+            level.configure(level.spec, limits[name], uid=level.uid, now=now)
 
     def _flow(self, schema: FlowSchema, level: PriorityLevel) -> Flow:
         counts = self.counts.setdefault((schema.name, level.name), FlowCounts())
@@ -133,7 +143,11 @@ class FlowControl:
         return candidates
 
     def adjust(self, now: float) -> None:
-        """Move unused seats to levels with demand; called periodically."""
+        """Move unused seats to levels with demand, and remove levels that have quiesced; called periodically."""
+        remaining = {name: level for name, level in self.levels.items() if not (level.is_quiescing and level.is_idle)}
+        if len(remaining) < len(self.levels):
+            self.levels = remaining
+            self._share_seats(now)
         limited = [level for level in self.levels.values() if not level.exempt]
         claims = []
         for level in limited:

@@ -57,7 +57,7 @@ def dump_priority_levels(control: FlowControl) -> str:
             name,
             str(sum(bool(queue.requests) for queue in level.queue_states())),
             _boolean(not level.waiting and not executing),
-            _boolean(False),
+            _boolean(level.is_quiescing),
             str(level.waiting),
             str(executing),
             str(sum(flow.dispatched for flow in counts) + executing),

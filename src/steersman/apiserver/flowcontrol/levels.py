@@ -92,6 +92,9 @@ class PriorityLevel:
     def __init__(self, name: str, *, now: float) -> None:
         self.name: Final = name
         self.uid = ""
+        self.spec: Tree = {}
+        #: Its object is deleted, but it is not idle yet.
+        self.is_quiescing = False
         self.exempt = False
         self.limits = Limits(0, 0, 0)
         #: Current limit of seats, between ``limits.lower`` and ``limits.upper``.
@@ -109,10 +112,16 @@ class PriorityLevel:
         self._virtual = 0.0
         self._advanced = now
 
+    @property
+    def is_idle(self) -> bool:
+        """True if no request waits or executes."""
+        return not self.waiting and not self.in_use
+
     def configure(self, spec: Tree, limits: Limits, *, uid: str, now: float) -> None:
         """Apply the level's spec. Queued requests keep their queue, even if it is no longer dealt."""
         self._advance(now)
         self.uid = uid
+        self.spec = spec
         self.exempt = spec.get("type") == "Exempt"
         if limits != self.limits:
             self.limits = limits

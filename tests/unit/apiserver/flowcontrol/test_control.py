@@ -90,6 +90,33 @@ def test_running_requests_and_counters_survive_reconfiguration():
     assert (after.level.in_use, after.counts.dispatched) == (3, 5)
 
 
+def test_removed_level_is_quiescing_until_it_is_idle():
+    flow_control = control()
+    default = flow_control.levels["global-default"]
+    default.begin(1, 0.0)
+    shared = flow_control.levels["system"].limits
+    left = [tree for tree in priority_levels() if tree["metadata"]["name"] not in ("global-default", "node-high")]
+    flow_control.configure(flow_schemas(), left, now=1.0)
+    assert "node-high" not in flow_control.levels
+    assert flow_control.levels["global-default"] is default
+    assert default.is_quiescing
+    assert flow_control.classify(UserInfo("alice", (EVERYBODY,)), PODS).schema.name == "catch-all"
+    default.finish(1, 2.0)
+    flow_control.adjust(10.0)
+    assert "global-default" not in flow_control.levels
+    assert flow_control.levels["system"].limits.nominal > shared.nominal
+
+
+def test_recreated_level_is_not_quiescing():
+    flow_control = control()
+    default = flow_control.levels["global-default"]
+    default.begin(1, 0.0)
+    flow_control.configure((), (), now=1.0)
+    flow_control.configure(flow_schemas(), priority_levels(), now=2.0)
+    assert flow_control.levels["global-default"] is default
+    assert not default.is_quiescing
+
+
 def test_seats_of_the_suggested_levels_equal_upstreams():
     limits = {name: level.limits for name, level in control().levels.items()}
     assert (limits["workload-low"].nominal, limits["workload-low"].lower) == (245, 25)

@@ -58,6 +58,14 @@ def test_dump_priority_levels_has_aligned_row_for_each_level():
     )
 
 
+def test_dumps_list_removed_levels_with_requests_as_quiescing():
+    control = busy_control()
+    control.configure((), (), now=103.0)
+    row = dump_priority_levels(control).splitlines()[-1].replace(" ", "").split(",")
+    assert row[:6] == ["work", "1", "false", "true", "1", "1"]
+    assert "work" in dump_requests(control, NOW, with_details=False)
+
+
 def test_dump_queues_has_row_for_each_queue():
     assert dump_queues(busy_control()) == (
         "PriorityLevelName, Index,  PendingRequests, ExecutingRequests, SeatsInUse, NextDispatchR, "
