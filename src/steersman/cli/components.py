@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from steersman.cli.base_flags import HANDLED, add_log_flags, add_version_flag, options_of_gates
@@ -28,9 +29,12 @@ from steersman.scheduler.configuration.errors import ConfigurationError
 from steersman.scheduler.options import SchedulerOptions, set_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator, Sequence
 
     import msgspec
+
+    from steersman.scheduler.options import Setup
 
 _TEXTS: Final = {
     **COMMON_HELP,
@@ -63,48 +67,64 @@ def run(command: str, arguments: Sequence[str]) -> int:
     """Run until a signal or the loss of the lease; return the exit code."""
     flag_parser = parser(command)
     parsed = flag_parser.parse_args(arguments)
-    load_trust_store: Callable[[], None] | None = None
     if command == "components" and parsed.arguments_from_parent:
-        load_trust_store = aiohttp_transport.preload_without_trust_store()
-        registry.preload()
-        received = receive_arguments(parsed.parent_pipe)
-        if received is None:
-            return 0
-        parsed = flag_parser.parse_args([*arguments, *received])
-    else:
-        aiohttp_transport.preload()
-    nodes = NodesOptions(**explicit_options(NodesOptions, parsed))
-    pipe = parsed.parent_pipe
-    warnings: list[str] = []
-    try:
-        if command != "scheduler":
-            check_nodes(nodes)
-        if command == "nodes":
-            return run_process(run_nodes(nodes, parent_pipe=pipe), parsed)
-        gates = getattr(parsed, "feature_gates", {})
-        scheduler = set_up(**options_of_gates(explicit_options(SchedulerOptions, parsed), gates))
-        check_leader_election(scheduler.options)
-        if command == "scheduler":
-            warnings += check_feature_gates(gates)
-            warnings += without_effect(parsed, SCHEDULER_FLAGS, SchedulerOptions, SchedulerServing, handled=HANDLED)
-            from steersman.cli.serving import make_serving  # noqa: PLC0415 — ``up`` does without
+        return _run_child(flag_parser, parsed, arguments)
+    aiohttp_transport.preload()
+    match command:
+        case "nodes":
+            return _run_nodes(flag_parser, parsed)
+        case "scheduler":
+            return _run_scheduler(flag_parser, parsed)
+        case _:
+            return _run_components(flag_parser, parsed)
 
-            serving = make_serving(
-                parsed,
-                SchedulerServing,
-                component=SCHEDULER,
-                configuration_name="componentconfig",
-                table=SCHEDULER_FLAGS,
-                options=scheduler.options,
-            )
-    except ConfigurationError as error:
-        flag_parser.error(f"--config: {error}")
-    except OptionError as error:
-        flag_parser.error(str(error))
-    if command == "scheduler":
-        for message in deprecations(parsed, SCHEDULER_FLAGS):
-            sys.stderr.write(f"{message}\n")
-        return run_process(run_scheduler(scheduler, parent_pipe=pipe, serving=serving), parsed, warnings=warnings)
+
+def _run_nodes(flag_parser: FlagParser, parsed: Namespace) -> int:
+    nodes = NodesOptions(**explicit_options(NodesOptions, parsed))
+    with _errors_of_flags(flag_parser):
+        check_nodes(nodes)
+    return run_process(run_nodes(nodes, parent_pipe=parsed.parent_pipe), parsed)
+
+
+def _run_scheduler(flag_parser: FlagParser, parsed: Namespace) -> int:
+    from steersman.cli.serving import make_serving  # noqa: PLC0415 — ``up`` does without
+
+    with _errors_of_flags(flag_parser):
+        scheduler = _scheduler(parsed)
+        warnings = check_feature_gates(_feature_gates(parsed))
+        warnings += without_effect(parsed, SCHEDULER_FLAGS, SchedulerOptions, SchedulerServing, handled=HANDLED)
+        serving = make_serving(
+            parsed,
+            SchedulerServing,
+            component=SCHEDULER,
+            configuration_name="componentconfig",
+            table=SCHEDULER_FLAGS,
+            options=scheduler.options,
+        )
+    for message in deprecations(parsed, SCHEDULER_FLAGS):
+        sys.stderr.write(f"{message}\n")
+    work = run_scheduler(scheduler, parent_pipe=parsed.parent_pipe, serving=serving)
+    return run_process(work, parsed, warnings=warnings)
+
+
+def _run_child(flag_parser: FlagParser, parsed: Namespace, arguments: Sequence[str]) -> int:
+    """Run the components of ``up``, whose flags arrive when the API server is ready; modules are imported meanwhile."""
+    load_trust_store = aiohttp_transport.preload_without_trust_store()
+    registry.preload()
+    received = receive_arguments(parsed.parent_pipe)
+    if received is None:
+        return 0
+    parsed = flag_parser.parse_args([*arguments, *received])
+    return _run_components(flag_parser, parsed, after_ready=load_trust_store)
+
+
+def _run_components(
+    flag_parser: FlagParser, parsed: Namespace, *, after_ready: Callable[[], None] | None = None
+) -> int:
+    nodes = NodesOptions(**explicit_options(NodesOptions, parsed))
+    with _errors_of_flags(flag_parser):
+        check_nodes(nodes)
+        scheduler = _scheduler(parsed)
     controllers = ManagerOptions(**explicit_options(ManagerOptions, parsed))
     try:
         registry.load_installed(controllers.controllers)
@@ -115,12 +135,34 @@ def run(command: str, arguments: Sequence[str]) -> int:
         controllers,
         scheduler,
         nodes,
-        parent_pipe=pipe,
+        parent_pipe=parsed.parent_pipe,
         reports_readiness=parsed.arguments_from_parent,
-        after_ready=load_trust_store,
+        after_ready=after_ready,
         health_socket=parsed.health_socket,
     )
     return run_process(work, parsed)
+
+
+def _feature_gates(parsed: Namespace) -> dict[str, bool]:
+    return getattr(parsed, "feature_gates", {})
+
+
+def _scheduler(parsed: Namespace) -> Setup:
+    """Return the scheduler's options and profiles. Raises ``ConfigurationError``, ``OptionError``."""
+    scheduler = set_up(**options_of_gates(explicit_options(SchedulerOptions, parsed), _feature_gates(parsed)))
+    check_leader_election(scheduler.options)
+    return scheduler
+
+
+@contextmanager
+def _errors_of_flags(flag_parser: FlagParser) -> Iterator[None]:
+    """End the process with an error of a flag, or of the file that it names."""
+    try:
+        yield
+    except ConfigurationError as error:
+        flag_parser.error(f"--config: {error}")
+    except OptionError as error:
+        flag_parser.error(str(error))
 
 
 def parser(command: str) -> FlagParser:
