@@ -18,6 +18,14 @@ from steersman.controllers.persistentvolume.binding import (
 )
 from steersman.controllers.persistentvolume.controller import build
 from steersman.controllers.persistentvolume.matching import best_volume, default_class, mismatch_reason
+from steersman.controllers.persistentvolume.migration import (
+    MIGRATED_TO,
+    PROVISIONED_BY,
+    finalizers_of,
+    migrated_claim,
+    migrated_volume,
+    unprotected_volume,
+)
 from steersman.controllers.persistentvolume.plan import (
     AssignClass,
     Bind,
@@ -73,6 +81,8 @@ def ref(uid="1", name="c"):
 
 DONE = {BIND_COMPLETED: "yes"}
 DELAYED = "WaitForFirstConsumer"
+IN_TREE_FINALIZER = "kubernetes.io/pv-controller"
+EXTERNAL_FINALIZER = "external-provisioner.volume.kubernetes.io/finalizer"
 
 
 @pytest.mark.parametrize(
@@ -229,6 +239,74 @@ def test_reclaim_reports_missing_deleter_plugin(source, reason):
     assert event.message == f'error getting deleter volume plugin for volume "v": {reason}'
 
 
+@pytest.mark.parametrize(
+    ("provisioner", "message"),
+    [
+        ("nfs", "no deletable volume plugin matched"),
+        ("odd", "no volume plugin matched name: kubernetes.io/odd"),
+        ("host-path", 'failed to create deleter for volume "v": spec.PersistentVolumeSource.HostPath is nil'),
+    ],
+)
+def test_reclaim_deletes_by_the_plugin_that_provisioned_the_volume(provisioner, message):
+    annotations = {PROVISIONED_BY: f"kubernetes.io/{provisioner}"}
+    action, event = reclaim(volume(persistentVolumeReclaimPolicy="Delete", annotations=annotations))
+    assert (action, event.message) == ("fail", message)
+
+
+@pytest.mark.parametrize(
+    ("provisioner", "reason", "message"),
+    [
+        ("nfs", Wait, "no provisionable volume plugin matched"),
+        ("odd", Wait, "no volume plugin matched name: kubernetes.io/odd"),
+        (
+            "host-path",
+            Provision,
+            'Failed to create provisioner: provisioning in volume plugin "kubernetes.io/host-path" is disabled',
+        ),
+    ],
+)
+def test_in_tree_plugins_do_not_provision(provisioner, reason, message):
+    classes = {"x": class_("x", provisioner=f"kubernetes.io/{provisioner}")}
+    plan = plan_claim(claim(class_="x"), {}, classes)
+    assert (type(plan), plan.event.reason, plan.event.message) == (reason, "ProvisioningFailed", message)
+
+
+def test_objects_of_replaced_plugins_name_the_csi_driver():
+    old = volume(
+        annotations={PROVISIONED_BY: "kubernetes.io/gce-pd"}, metadata={"finalizers": [IN_TREE_FINALIZER, "a/b"]}
+    )
+    new = migrated_volume(old)
+    assert new.metadata.annotations[MIGRATED_TO] == "pd.csi.storage.gke.io"
+    assert finalizers_of(new) == ["a/b"]
+    assert migrated_volume(new) is new
+    assert reclaim(new) == ("leave", None)
+    going = migrated_claim(claim(annotations={PROVISIONERS[1]: "kubernetes.io/aws-ebs"}))
+    assert going.metadata.annotations[MIGRATED_TO] == "ebs.csi.aws.com"
+    back = migrated_claim(claim(annotations={PROVISIONERS[0]: "ebs.csi.aws.com", MIGRATED_TO: "x"}))
+    assert MIGRATED_TO not in back.metadata.annotations
+    for unchanged in (claim(), claim(annotations={PROVISIONERS[0]: "e.com/p"})):
+        assert migrated_claim(unchanged) is unchanged
+
+
+@pytest.mark.parametrize(
+    ("provisioner", "policy", "metadata", "expected"),
+    [
+        ("kubernetes.io/host-path", "Delete", {"finalizers": ["a/b", EXTERNAL_FINALIZER]}, ["a/b", IN_TREE_FINALIZER]),
+        ("kubernetes.io/host-path", "Retain", {"finalizers": [IN_TREE_FINALIZER]}, []),
+        ("kubernetes.io/host-path", "Delete", {"deletionTimestamp": "2026-01-01T00:00:00Z"}, []),
+        ("e.com/p", "Delete", {"finalizers": [EXTERNAL_FINALIZER]}, [EXTERNAL_FINALIZER]),
+        (None, "Delete", {}, []),
+    ],
+)
+def test_volumes_of_in_tree_plugins_have_a_deletion_finalizer(provisioner, policy, metadata, expected):
+    annotations = {PROVISIONED_BY: provisioner} if provisioner else {}
+    obj = volume(persistentVolumeReclaimPolicy=policy, annotations=annotations, metadata=metadata)
+    new = migrated_volume(obj)
+    assert finalizers_of(new) == expected
+    assert migrated_volume(new) is new
+    assert IN_TREE_FINALIZER not in finalizers_of(unprotected_volume(new))
+
+
 def test_bound_objects_have_the_bound_by_controller_annotation():
     bound = bound_volume(volume(), claim())
     assert bound.spec.claimRef.uid == "1"
@@ -333,12 +411,12 @@ async def test_claims_and_volumes_are_resynced_after_the_sync_period(cluster, re
     assert seconds == 7.0
 
 
-async def make_volume(cluster, name, policy="Retain"):
+async def make_volume(cluster, name, policy="Retain", **metadata):
     spec = {
         "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/tmp/x"},
         "persistentVolumeReclaimPolicy": policy, "storageClassName": "",
     }  # fmt: skip
-    await cluster.make(*VOLUME, name, spec=spec)
+    await cluster.make(*VOLUME, name, metadata=metadata, spec=spec)
 
 
 async def make_claim(cluster, name="c"):
@@ -464,3 +542,20 @@ async def test_volume_of_a_deleted_claim_is_not_recycled_while_pods_use_it(clust
     events = await cluster.events("VolumeFailedRecycle")
     assert events[0]["message"] == "Volume is used by pods: default/p"
     assert await cluster.find("v1", "Pod", "recycler-for-v", namespace="default") is None
+
+
+async def test_volume_that_an_in_tree_plugin_provisioned_is_deleted_with_its_claim(cluster):
+    await cluster.start(build)
+    await make_volume(cluster, "v", "Delete", annotations={PROVISIONED_BY: "kubernetes.io/host-path"})
+    claim = await make_claim(cluster)
+    await cluster.eventually(*VOLUME, "v", phase("Bound"))
+    await cluster.eventually(*VOLUME, "v", lambda obj: IN_TREE_FINALIZER in obj["metadata"]["finalizers"])
+    await delete(cluster, claim)
+
+    def is_going(obj):
+        return obj is None or ("deletionTimestamp" in obj["metadata"] and is_unprotected(obj))
+
+    def is_unprotected(obj):
+        return IN_TREE_FINALIZER not in obj["metadata"].get("finalizers", ())
+
+    await cluster.eventually(*VOLUME, "v", is_going)

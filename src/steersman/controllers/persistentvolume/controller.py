@@ -21,6 +21,7 @@ from steersman.controllers.persistentvolume.binding import (
     with_class,
     with_provisioner,
 )
+from steersman.controllers.persistentvolume.migration import migrated_claim, migrated_volume, unprotected_volume
 from steersman.controllers.persistentvolume.plan import (
     AssignClass,
     Bind,
@@ -129,6 +130,9 @@ class PersistentVolumeBinder(ManagedController):
     # Claims
 
     async def _reconcile_claim(self, claim: PersistentVolumeClaim) -> None:
+        migrated = migrated_claim(claim)
+        if migrated is not claim:
+            claim = await self._write(self._claims, migrated)
         volumes = {name_of(volume): volume for volume in self._volumes.lister}
         classes = {name_of(storage_class): storage_class for storage_class in self._classes.lister}
         plan = plan_claim(claim, volumes, classes, waiting_pods=self._waiting_pods(claim))
@@ -183,6 +187,9 @@ class PersistentVolumeBinder(ManagedController):
     # Volumes
 
     async def _reconcile_volume(self, volume: PersistentVolume) -> None:
+        migrated = migrated_volume(volume)
+        if migrated is not volume:
+            volume = await self._write(self._volumes, migrated)
         claim = await self._named_claim(volume)
         plan = plan_volume(volume, claim)
         match plan:
@@ -230,6 +237,9 @@ class PersistentVolumeBinder(ManagedController):
     async def _reclaim(self, volume: PersistentVolume) -> None:
         action, event = reclaim(volume)
         if action == "delete":
+            unprotected = unprotected_volume(volume)
+            if unprotected is not volume:
+                volume = await self.client.update(unprotected)
             await self.delete_seen(volume)
         elif action == "recycle":
             event = self._use_of_lost_claim(volume)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from steersman.client.objects import annotations_of, metadata_field, name_of, uid_of
+from steersman.client.objects import annotations_of, name_of, uid_of
 from steersman.controllers.persistentvolume.binding import BIND_COMPLETED, BOUND_BY_CONTROLLER
 from steersman.controllers.persistentvolume.matching import (
     best_volume,
@@ -18,6 +18,7 @@ from steersman.controllers.persistentvolume.matching import (
     mismatch_reason,
     modes_differ,
 )
+from steersman.controllers.persistentvolume.migration import CSI_DRIVERS, IN_TREE, MIGRATED_TO, PROVISIONED_BY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,16 +26,9 @@ if TYPE_CHECKING:
     from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim
     from lightkube.models.storage_v1 import StorageClass
 
-_PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
-_MIGRATED_TO: Final = "pv.kubernetes.io/migrated-to"
-_BUILT_IN: Final = "kubernetes.io/"
-#: In-tree provisioners → CSI drivers that replaced them.
-_MIGRATED: Final = {
-    "kubernetes.io/aws-ebs": "ebs.csi.aws.com", "kubernetes.io/azure-disk": "disk.csi.azure.com",
-    "kubernetes.io/azure-file": "file.csi.azure.com", "kubernetes.io/cinder": "cinder.csi.openstack.org",
-    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io", "kubernetes.io/portworx-volume": "pxd.portworx.com",
-    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
-}  # fmt: skip
+#: In-tree plugins of this controller that no CSI driver replaced.
+_HOST_PATH: Final = "kubernetes.io/host-path"
+_NFS: Final = "kubernetes.io/nfs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +199,12 @@ def _provision(name: str, storage_class: StorageClass | None) -> ClaimPlan:
     if storage_class is None:
         text = f'storageclass.storage.k8s.io "{name}" not found'
         return Wait(Event("Warning", "ProvisioningFailed", text), pending=False)
-    provisioner = _MIGRATED.get(storage_class.provisioner, storage_class.provisioner)
-    if provisioner.startswith(_BUILT_IN):
-        text = f"no volume plugin matched name: {provisioner}"
+    provisioner = CSI_DRIVERS.get(storage_class.provisioner, storage_class.provisioner)
+    if provisioner == _HOST_PATH:
+        text = f'Failed to create provisioner: provisioning in volume plugin "{_HOST_PATH}" is disabled'
+        return Provision(provisioner, Event("Warning", "ProvisioningFailed", text))
+    if provisioner.startswith(IN_TREE):
+        text = "no provisionable volume plugin matched" if provisioner == _NFS else _no_plugin(provisioner)
         return Wait(Event("Warning", "ProvisioningFailed", text), pending=False)
     text = (
         f"Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the "
@@ -215,6 +212,10 @@ def _provision(name: str, storage_class: StorageClass | None) -> ClaimPlan:
         "correctly registered."
     )
     return Provision(provisioner, Event("Normal", "ExternalProvisioning", text))
+
+
+def _no_plugin(name: str) -> str:
+    return f"no volume plugin matched name: {name}"
 
 
 def plan_volume(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -> VolumePlan:
@@ -229,7 +230,7 @@ def plan_volume(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -
         return _mismatch(volume, claim) if modes_differ(volume, claim) else EnqueueClaim()
     if claimed_name == name_of(volume):
         return SetPhase("Bound")
-    provisioned = _PROVISIONED_BY in annotations_of(volume)
+    provisioned = PROVISIONED_BY in annotations_of(volume)
     if provisioned and volume.spec is not None and volume.spec.persistentVolumeReclaimPolicy == "Delete":
         return SetPhase(_released(volume), reclaim=True)
     return Unbind()
@@ -258,7 +259,7 @@ def reclaim(volume: PersistentVolume) -> tuple[Reclaim, Event | None]:
     """
     spec = volume.spec
     policy = spec.persistentVolumeReclaimPolicy if spec is not None else None
-    if _MIGRATED_TO in annotations_of(volume) or metadata_field(volume, "deletionTimestamp") is not None:
+    if MIGRATED_TO in annotations_of(volume):
         return "leave", None
     if spec is None or policy in (None, "Retain"):
         return "retain", None
@@ -280,10 +281,18 @@ def plan_use(pod_keys: Sequence[str]) -> Event | None:
 
 
 def _delete(volume: PersistentVolume) -> tuple[Reclaim, Event | None]:
-    provisioner = annotations_of(volume).get(_PROVISIONED_BY)
-    if provisioner is not None and not provisioner.startswith(_BUILT_IN):
+    provisioner = annotations_of(volume).get(PROVISIONED_BY)
+    if provisioner and not provisioner.startswith(IN_TREE):
         return "leave", None
     host_path = volume.spec.hostPath if volume.spec else None
+    if provisioner == _HOST_PATH and host_path is None:
+        message = (
+            f'failed to create deleter for volume "{name_of(volume)}": spec.PersistentVolumeSource.HostPath is nil'
+        )
+        return "fail", Event("Warning", "VolumeFailedDelete", message)
+    if provisioner and provisioner != _HOST_PATH:
+        message = "no deletable volume plugin matched" if provisioner == _NFS else _no_plugin(provisioner)
+        return "fail", Event("Warning", "VolumeFailedDelete", message)
     if host_path is None:
         # Upstream has three plugins here, of which NFS only recycles (``ProbeProvisionableRecyclableVolumePlugins``).
         missing = "no deletable volume plugin" if volume.spec and volume.spec.nfs else "no volume plugin"
