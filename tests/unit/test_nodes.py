@@ -237,6 +237,16 @@ def test_deleted_pod_terminates_and_is_removed() -> None:
     assert [name for name, _ in stages_passed(new_pod)] == ["pod-stop", "pod-delete"]
 
 
+def test_deleted_pod_stops_when_its_pre_stop_hook_has_ended() -> None:
+    hook = {"preStop": {"sleep": {"seconds": 7}}}
+    new_pod = pod(containers=[{"name": "c", "image": "i", "lifecycle": hook}])
+    stages_passed(new_pod)
+    deletion = {"deletionTimestamp": "2026-01-02T03:04:35Z", "deletionGracePeriodSeconds": 30}
+    new_pod["metadata"] |= deletion
+    assert stages_passed(new_pod) == [("pod-stop", 7.0), ("pod-delete", 0.0)]
+    assert new_pod["status"]["containerStatuses"][0]["state"]["terminated"]["finishedAt"] == "2026-01-02T03:04:12Z"
+
+
 def test_unchanged_conditions_keep_their_transition_time() -> None:
     new_pod = pod(metadata={"annotations": {UNREADY_AFTER: "3600"}})
     stages_passed(new_pod, limit=2)

@@ -99,7 +99,12 @@ _SPEC: Final = Stage(
     weight=1000,
 )
 #: Containers terminate before the pod is deleted, so that watchers observe their exit codes.
-_STOP: Final = Stage("pod-stop", lambda pod, _now: is_terminating(pod) and not is_finished(pod), _stop)
+_STOP: Final = Stage(
+    "pod-stop",
+    lambda pod, _now: is_terminating(pod) and not is_finished(pod),
+    _stop,
+    Delay(until=lambda pod, _now: pod_termination.stop_time(pod), is_counted_once=False),
+)
 _DELETE: Final = Stage(
     "pod-delete", lambda pod, _now: is_terminating(pod) and is_finished(pod), lambda *_: Outcome(delete=True)
 )

@@ -267,8 +267,7 @@ def user_of(pod: Tree, container: Tree) -> Tree:
 
     Images are not pulled: the user of an image counts as root, and nothing is known of it if it may not be root.
     """
-    contexts = [spec_of(pod).get("securityContext") or {}, container.get("securityContext") or {}]
-    merged = {key: value for context in contexts for key, value in context.items() if value is not None}
+    merged = _security_context(pod, container)
     is_windows = (spec_of(pod).get("os") or {}).get("name") == "windows"
     if is_windows or (merged.get("runAsNonRoot") and not merged.get("runAsUser")):
         return {}
@@ -276,6 +275,25 @@ def user_of(pod: Tree, container: Tree) -> Tree:
     added = [merged["fsGroup"]] if "fsGroup" in merged else []
     groups = dict.fromkeys([gid, *added, *merged.get("supplementalGroups", ())])
     return {"user": {"linux": {"uid": uid, "gid": gid, "supplementalGroups": [*groups]}}}
+
+
+def root_error(pod: Tree, container: Tree) -> str:
+    """Return why a container that must not run as root cannot be created; empty if it can.
+
+    Upstream: ``verifyRunAsNonRoot`` in pkg/kubelet/kuberuntime.
+    """
+    context = _security_context(pod, container)
+    if not context.get("runAsNonRoot") or context.get("runAsUser") != 0:
+        return ""
+    metadata = pod["metadata"]
+    pod_text = f"{metadata.get('name', '')}_{metadata.get('namespace', '')}({metadata.get('uid', '')})"
+    return f'container\'s runAsUser breaks non-root policy (pod: "{pod_text}", container: {container["name"]})'
+
+
+def _security_context(pod: Tree, container: Tree) -> Tree:
+    """Return the container's security context, merged over the pod's."""
+    contexts = [spec_of(pod).get("securityContext") or {}, container.get("securityContext") or {}]
+    return {key: value for context in contexts for key, value in context.items() if value is not None}
 
 
 def terminated(exit_code: int, started_at: str, ended: str, container: str) -> Tree:

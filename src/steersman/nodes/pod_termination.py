@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.timestamps import format_time
+from steersman.apimachinery.timestamps import format_time, parse_time
 from steersman.nodes.pod_conditions import container_conditions
 from steersman.nodes.pod_status import (
     addresses,
@@ -16,12 +17,15 @@ from steersman.nodes.pod_status import (
     is_container_terminated,
     is_sidecar,
     not_created,
+    running_containers,
     status_of,
     terminated,
 )
+from steersman.nodes.simulation.programs import program_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from steersman.apimachinery.trees import Tree
     from steersman.nodes.stages import StageContext
@@ -33,6 +37,34 @@ _UNKNOWN: Final = {
     "reason": "ContainerStatusUnknown",
     "message": "The container could not be located when the pod was terminated",
 }
+
+
+def stop_time(pod: Tree) -> datetime | None:
+    """Return when SIGTERM is sent to the containers of a terminating pod; None: at once.
+
+    The ``preStop`` hooks run before, at most for the grace period: ``sleep``, and commands that are interpreted.
+    Upstream: ``killContainer`` in pkg/kubelet/kuberuntime.
+    """
+    running = set(running_containers(pod))
+    hooks = (
+        _hook_seconds((container.get("lifecycle") or {}).get("preStop") or {})
+        for container in (*containers_of(pod), *init_containers_of(pod))
+        if container["name"] in running
+    )
+    seconds = max(hooks, default=0.0)
+    metadata = pod["metadata"]
+    if not seconds or not metadata.get("deletionTimestamp"):
+        return None
+    grace_seconds = metadata.get("deletionGracePeriodSeconds") or 0
+    # ``deletionTimestamp`` is the end of the grace period.
+    return parse_time(metadata["deletionTimestamp"]) + timedelta(seconds=min(seconds, grace_seconds) - grace_seconds)
+
+
+def _hook_seconds(hook: Tree) -> float:
+    if hook.get("sleep"):
+        return float(hook["sleep"].get("seconds") or 0)
+    program = program_of(hook.get("exec") or {})
+    return (program.seconds or 0.0) if program is not None else 0.0
 
 
 def finished(pod: Tree, stage_context: StageContext, *, exit_code: int, reason: str = "", message: str = "") -> Tree:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from tests.unit.nodes.simulation.simulated import NOW, Simulation, pod
 
 from steersman.apimachinery.trees import Tree
-from steersman.nodes.pod_termination import finished
+from steersman.nodes.pod_termination import finished, stop_time
 from steersman.nodes.stages import StageContext
 
 CONTEXT = StageContext(NOW, "172.16.0.1", "10.1.0.7")
@@ -89,3 +90,33 @@ def test_reason_makes_a_pod_fail_whose_containers_have_succeeded() -> None:
     world.run(1)
     status = finished(world.pod, CONTEXT, exit_code=137, reason="Evicted", message="m")
     assert (status["phase"], status["reason"], status["message"], codes(status)) == ("Failed", "Evicted", "m", [0])
+
+
+_DELETED_AT = datetime(2026, 1, 2, 3, 5, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("hook", "delay"),
+    [
+        ({"sleep": {"seconds": 5}}, 5),
+        ({"sleep": {"seconds": 90}}, 30),
+        ({"exec": {"command": ["sh", "-c", "sleep 2; sleep 1"]}}, 3),
+        ({"exec": {"command": ["nginx", "-s", "quit"]}}, None),
+        ({"httpGet": {"port": 80}}, None),
+    ],
+)
+def test_pre_stop_hook_delays_the_stop_at_most_for_the_grace_period(hook: Tree, delay: int | None) -> None:
+    world = Simulation(pod(container={"lifecycle": {"preStop": hook}}))
+    world.run(1)
+    ends_at = (_DELETED_AT + timedelta(seconds=30)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    world.pod["metadata"] |= {"deletionTimestamp": ends_at, "deletionGracePeriodSeconds": 30}
+    expected = None if delay is None else _DELETED_AT + timedelta(seconds=delay)
+    assert stop_time(world.pod) == expected
+
+
+def test_pre_stop_hook_of_a_container_that_does_not_run_delays_nothing() -> None:
+    new_pod = pod(container={"image": ABSENT, "lifecycle": {"preStop": {"sleep": {"seconds": 5}}}})
+    world = Simulation(new_pod)
+    world.run(1)
+    world.pod["metadata"] |= {"deletionTimestamp": "2026-01-02T03:05:00Z", "deletionGracePeriodSeconds": 30}
+    assert stop_time(world.pod) is None

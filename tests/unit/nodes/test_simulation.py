@@ -240,6 +240,16 @@ def test_container_user_follows_the_security_contexts(
     assert user_of(pod(securityContext=of_pod, os={"name": "windows"}), container) == {}
 
 
+def test_container_that_must_not_run_as_root_is_not_created_with_user_0() -> None:
+    container = {"securityContext": {"runAsUser": 0}}
+    world = Simulation(pod(container=container, securityContext={"runAsNonRoot": True, "runAsUser": 1000}))
+    world.run(1)
+    message = 'container\'s runAsUser breaks non-root policy (pod: "p_default(u)", container: c)'
+    assert world.status_of()["state"] == {"waiting": {"reason": "CreateContainerConfigError", "message": message}}
+    assert world.pod["status"]["phase"] == "Pending"
+    assert ("Warning", "Failed", f"Error: {message}") in world.events
+
+
 def test_container_suffix_of_an_annotation_takes_precedence() -> None:
     new_pod = pod(annotations={"crash-after-seconds": "5", "crash-after-seconds.d": "8"})
     new_pod["spec"]["containers"].append({"name": "d", "image": "i"})

@@ -24,6 +24,7 @@ from steersman.nodes.pod_status import (
     is_sidecar,
     mounted_volumes,
     restart_action,
+    root_error,
     terminated,
     user_of,
     with_resources,
@@ -130,7 +131,7 @@ def start(context: Context, container: Tree, behavior: Behavior, status: Tree | 
         if state.get("waiting") == reason:
             return Step(due=problem.until)
         return Step(_waiting(container, old, last, reason), problem.until, problem.events)
-    error = context.config_errors.get(container["name"])
+    error = context.config_errors.get(container["name"]) or root_error(context.pod, container)
     if error:
         reason = {"reason": CONFIG_ERROR, "message": error}
         if state.get("waiting") == reason:
