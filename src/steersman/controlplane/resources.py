@@ -169,8 +169,14 @@ def _strategies(
 
         return ResourceClaimTemplateStrategy(labels_of)
 
+    def leases() -> Strategy:
+        from steersman.apiserver.kinds.coordination.lease.strategy import LeaseStrategy  # noqa: PLC0415
+
+        return LeaseStrategy(has_coordination=options.feature_gates.get("CoordinatedLeaderElection", True))
+
     return {
         "services": services,
+        "leases.coordination.k8s.io": leases,
         "resourceclaims.resource.k8s.io": claims,
         "resourceclaimtemplates.resource.k8s.io": templates,
     }

@@ -37,6 +37,16 @@ async def test_claims_with_admin_access_require_their_namespace(plural):
     await resources.close()
 
 
+@pytest.mark.parametrize(("gates", "is_stored"), [({}, True), ({"CoordinatedLeaderElection": False}, False)])
+async def test_coordinated_leases_depend_on_their_feature_gate(gates, is_stored):
+    resources = build(APIServerOptions(feature_gates=gates))
+    lease = {"metadata": {"name": "a"}, "spec": {"strategy": "OldestEmulationVersion"}}
+    ctx = RequestContext(UserInfo("alice"), FakeClock().now(), namespace="n")
+    resources.registry.stored("leases.coordination.k8s.io").strategy.prepare_for_create(ctx, lease)
+    assert ("strategy" in lease["spec"]) is is_stored
+    await resources.close()
+
+
 async def test_plugins_may_be_left_out():
     names = {plugin.name for plugin in build(APIServerOptions()).admission.plugins}
     assert "NamespaceLifecycle" in names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, Strategy
@@ -17,8 +17,15 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 
+#: Fields of coordinated leader election.
+_COORDINATION: Final = ("strategy", "preferredHolder")
+
+
 class LeaseStrategy(Strategy):
-    """Strategy of Leases. Updates require a resourceVersion."""
+    """Strategy of Leases. Updates require a resourceVersion.
+
+    Upstream: ``pkg/registry/coordination/lease/strategy.go``
+    """
 
     group_resource = "leases.coordination.k8s.io"
     allow_create_on_update = True
@@ -29,6 +36,25 @@ class LeaseStrategy(Strategy):
         Column("Holder", field="coordination.v1.LeaseSpec.holderIdentity"),
         columns.AGE_COLUMN,
     )
+
+    def __init__(self, *, has_coordination: bool = True) -> None:
+        """``has_coordination``: the feature gate CoordinatedLeaderElection; without it new fields of it are dropped."""
+        self._has_coordination: Final = has_coordination
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        super().prepare_for_create(ctx, obj)
+        self._drop_coordination(obj, {})
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_update(ctx, obj, old)
+        self._drop_coordination(obj, old.get("spec") or {})
+
+    def _drop_coordination(self, obj: Tree, old_spec: Tree) -> None:
+        spec = obj.get("spec") or {}
+        if not self._has_coordination:
+            for name in _COORDINATION:
+                if name not in old_spec:
+                    spec.pop(name, None)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return list(validate_lease(obj))

@@ -24,6 +24,29 @@ def test_validate_and_validate_update_apply_same_rules():
     assert texts(STRATEGY.validate_update(CONTEXT, bad, LEASE)) == [fault]
 
 
+COORDINATED = {"strategy": "OldestEmulationVersion", "preferredHolder": "p"}
+
+
+def test_coordination_is_stored():
+    lease = edited(LEASE, {"spec.strategy": "OldestEmulationVersion"})
+    STRATEGY.prepare_for_create(CONTEXT, lease)
+    assert lease["spec"]["strategy"] == "OldestEmulationVersion"
+
+
+def test_coordination_is_dropped_without_the_feature_unless_it_was_set():
+    plain = LeaseStrategy(has_coordination=False)
+    lease = named(spec={"holderIdentity": "h", **COORDINATED})
+    plain.prepare_for_create(CONTEXT, lease)
+    assert lease["spec"] == {"holderIdentity": "h"}
+    update = named(spec={"holderIdentity": "i", **COORDINATED})
+    plain.prepare_for_update(CONTEXT, update, lease)
+    assert update["spec"] == {"holderIdentity": "i"}
+    old = named(spec={"strategy": "OldestEmulationVersion"})
+    update = named(spec=dict(COORDINATED))
+    plain.prepare_for_update(CONTEXT, update, old)
+    assert update["spec"] == {"strategy": "OldestEmulationVersion"}
+
+
 @pytest.mark.parametrize(("spec", "holder"), [({"holderIdentity": "h"}, "h"), ({}, "")])
 def test_cells_show_holder(spec, holder):
     assert STRATEGY.cells(named(spec=spec), NOW) == ["a", holder, "60s"]
