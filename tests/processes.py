@@ -2,6 +2,8 @@
 
 import os
 import select
+import subprocess
+import sys
 
 from tests.busy_machine import HANG_SECONDS
 
@@ -16,3 +18,14 @@ def wait_for_end(pid: int) -> bool:
         return bool(select.select([process], [], [], HANG_SECONDS)[0])
     finally:
         os.close(process)
+
+
+def ends_with_its_parent(program: str) -> bool:
+    """Kill a process of Python that runs ``program``; return False if the process whose ID it has printed does not end."""
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        parent.kill()
+    return wait_for_end(child)

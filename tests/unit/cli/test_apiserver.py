@@ -1,13 +1,12 @@
 """The commands as processes."""
 
-import os
-import select
 import signal
 import subprocess
 import sys
 
 import pytest
 from tests.busy_machine import HANG_SECONDS, without_speed_reports
+from tests.processes import ends_with_its_parent
 
 from steersman.client import ApiError, connect, tree
 from steersman.client.transport import Request
@@ -53,14 +52,7 @@ def test_apiserver_ends_with_its_parent(tmp_path):
         "print(process.pid, flush=True)\n"
         "sys.stdin.read()\n"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as parent:
-        child = os.pidfd_open(int(parent.stdout.readline()))
-        parent.kill()
-    ended, _, _ = select.select([child], [], [], HANG_SECONDS)
-    os.close(child)
-    assert ended
+    assert ends_with_its_parent(code)
 
 
 async def test_shutdown_delay_serves_requests_after_readyz_fails_and_the_endpoint_is_withdrawn():

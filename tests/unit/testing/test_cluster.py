@@ -1,15 +1,11 @@
 """A control plane for a test."""
 
-import os
-import select
 import ssl
-import subprocess
-import sys
 import urllib.request
 
 import pytest
 from tests.busy_machine import HANG_SECONDS
-from tests.processes import wait_for_end
+from tests.processes import ends_with_its_parent, wait_for_end
 
 from steersman.testing.cluster import ControlPlane, ControlPlaneError
 
@@ -55,12 +51,5 @@ def test_control_plane_error_contains_the_log():
 def test_control_plane_ends_with_its_parent(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     code = "from steersman.testing import ControlPlane; import sys; print(ControlPlane().start().pid, flush=True); sys.stdin.read()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as parent:
-        child = os.pidfd_open(int(parent.stdout.readline()))
-        parent.kill()
-    ended, _, _ = select.select([child], [], [], HANG_SECONDS)
-    os.close(child)
-    assert ended
+    assert ends_with_its_parent(code)
     assert list(tmp_path.iterdir()) == []
