@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import AsyncExitStack
 from uuid import uuid4
 
 import pytest
-from tests.busy_machine import HANG_SECONDS
 from tests.conformance.storage.etcd_body import EtcdBody
+from tests.unit.storage.recorder import Recorder
 
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor
@@ -18,40 +17,6 @@ from steersman.storage.encryption.store import EncryptedStore
 from steersman.storage.encryption.transformers import PrefixTransformers, ResourceTransformers
 from steersman.storage.memory import MemoryStore
 from steersman.storage.sqlite import SqliteStore
-
-
-class Recorder:
-    """Sink that records its events."""
-
-    def __init__(self):
-        self.batches = []
-        self.lost = []
-        self._changed = asyncio.Event()
-
-    def __call__(self, batch):
-        self.batches.append(batch)
-        self._changed.set()
-
-    def on_lost(self, error):
-        self.lost.append(error)
-        self._changed.set()
-
-    @property
-    def events(self):
-        return [event for batch in self.batches for event in batch.events]
-
-    @property
-    def summary(self):
-        """Return (key, value, revision) of every event, ordered by revision, then key."""
-        rows = [(event.key, event.value, event.mod_revision) for event in self.events]
-        return sorted(rows, key=lambda row: (row[2], row[0]))
-
-    async def until(self, condition):
-        """Wait for a condition on this recorder."""
-        async with asyncio.timeout(HANG_SECONDS):
-            while not condition(self):
-                self._changed.clear()
-                await self._changed.wait()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ async def test_expired_lease_deletes_its_keys(store, clock, recorder, numbering)
     await clock.advance(9)
     assert len((await store.range("/a/")).kvs) == 3
     await clock.advance(1)
-    await recorder.until(lambda r: len(r.events) == 5)
+    await recorder.wait_until(lambda r: len(r.events) == 5)
     assert [kv.key for kv in (await store.range("/a/")).kvs] == ["/a/z"]
     *_, first, second = numbering(3, 2)
     assert recorder.summary[3:] == [("/a/x", None, first), ("/a/y", None, second)]
@@ -41,7 +41,7 @@ async def test_key_rewritten_without_lease_is_kept(store, clock, recorder):
     await store.txn([Put("/a/x", b"1", lease_id=lease), Put("/a/y", b"1", lease_id=lease)])
     await store.txn([Put("/a/x", b"2")])
     await clock.advance(11)
-    await recorder.until(lambda r: len(r.events) == 4)
+    await recorder.wait_until(lambda r: len(r.events) == 4)
     assert [kv.key for kv in (await store.range("/a/")).kvs] == ["/a/x"]
 
 
@@ -51,10 +51,10 @@ async def test_key_belongs_to_the_lease_of_its_last_write(store, clock, recorder
     await store.txn([Put("/a/x", b"1", lease_id=short), Put("/a/y", b"1", lease_id=short)])
     await store.txn([Put("/a/x", b"2", lease_id=long)])
     await clock.advance(11)
-    await recorder.until(lambda r: len(r.events) == 4)
+    await recorder.wait_until(lambda r: len(r.events) == 4)
     assert [kv.key for kv in (await store.range("/a/")).kvs] == ["/a/x"]
     await clock.advance(90)
-    await recorder.until(lambda r: len(r.events) == 5)
+    await recorder.wait_until(lambda r: len(r.events) == 5)
     assert (await store.range("/a/")).kvs == []
 
 
@@ -80,7 +80,7 @@ async def test_expired_lease_is_not_found(store, clock, recorder):
     await store.watch("/a/", recorder, after_revision=0, on_lost=recorder.on_lost)
     await store.txn([Put("/a/x", b"1", lease_id=lease)])
     await clock.advance(10)
-    await recorder.until(lambda r: len(r.events) == 2)
+    await recorder.wait_until(lambda r: len(r.events) == 2)
     with pytest.raises(LeaseNotFound):
         await store.keep_alive(lease)
 

@@ -12,7 +12,7 @@ async def test_watch_sends_every_kind_of_change(store, recorder):
     await store.txn([Put("/a/x", b"1")])
     await store.txn([Put("/a/x", b"2")])
     await store.txn([Delete("/a/x")])
-    await recorder.until(lambda r: len(r.events) == 3)
+    await recorder.wait_until(lambda r: len(r.events) == 3)
     assert recorder.events == [
         Event("/a/x", b"1", 1, 1),
         Event("/a/x", b"2", 1, 2),

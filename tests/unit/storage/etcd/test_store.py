@@ -10,6 +10,7 @@ import pytest
 from scripts.etcd_cluster import EtcdCluster, find_binary
 from scripts.etcd_links import Link
 from tests.busy_machine import HANG_SECONDS
+from tests.unit.storage.recorder import Recorder
 
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.certificates import make_ca, make_client, make_server
@@ -26,32 +27,13 @@ async def open_store(urls, **options):
     return await EtcdStore.open(urls, clock=CLOCK, compaction_interval_seconds=0, **options)
 
 
-class Sink:
-    def __init__(self):
-        self.events, self.lost, self._changed = [], [], asyncio.Event()
-
-    def __call__(self, batch):
-        self.events += batch.events
-        self._changed.set()
-
-    def on_lost(self, error):
-        self.lost.append(error)
-        self._changed.set()
-
-    async def until(self, condition):
-        async with asyncio.timeout(HANG_SECONDS):
-            while not condition(self):
-                self._changed.clear()
-                await self._changed.wait()
-
-
 async def test_lease_expires_in_etcd(etcd_url):
-    store, sink = await open_store([etcd_url], prefix="/expiry"), Sink()
-    await store.watch("/a/", sink, after_revision=store.revision, on_lost=sink.on_lost)
+    store, recorder = await open_store([etcd_url], prefix="/expiry"), Recorder()
+    await store.watch("/a/", recorder, after_revision=store.revision, on_lost=recorder.on_lost)
     # Longer than a busy machine takes from the grant to the write.
     await store.txn([Put("/a/x", b"1", lease_id=await store.grant_lease(4))])
-    await sink.until(lambda sink: len(sink.events) == 2)
-    assert sink.events[1].value is None
+    await recorder.wait_until(lambda recorder: len(recorder.events) == 2)
+    assert recorder.events[1].value is None
     await store.close()
 
 
@@ -94,17 +76,17 @@ async def test_full_etcd_is_an_alarm_that_forbids_writes_and_not_reads():
 
 async def test_store_continues_when_members_are_lost():
     with EtcdCluster(3, flags=("--heartbeat-interval=50", "--election-timeout=500")) as cluster:
-        store, sink = await open_store(cluster.urls), Sink()
-        await store.watch("/a/", sink, after_revision=store.revision, on_lost=sink.on_lost)
+        store, recorder = await open_store(cluster.urls), Recorder()
+        await store.watch("/a/", recorder, after_revision=store.revision, on_lost=recorder.on_lost)
         for lost in cluster.members:
             lost.kill()
             written = await until_written(store, f"/a/{lost.name}")
-            await sink.until(lambda sink, key=written: any(event.key == key for event in sink.events))
+            await recorder.wait_until(lambda recorder, key=written: any(event.key == key for event in recorder.events))
             lost.start()
         assert await store.current_revision() == store.revision
-        revisions = [event.mod_revision for event in sink.events]
+        revisions = [event.mod_revision for event in recorder.events]
         assert revisions == sorted(set(revisions))
-        assert sink.lost == []
+        assert recorder.lost == []
         await store.close()
 
 
@@ -133,18 +115,18 @@ async def until_written(store, key):
 async def test_watches_end_with_compacted_when_etcd_was_restored_from_a_snapshot(tmp_path):
     with EtcdCluster() as cluster:
         (member,) = cluster.members
-        store, sink = await open_store(cluster.urls), Sink()
+        store, recorder = await open_store(cluster.urls), Recorder()
         await store.txn([Put("/a/x", b"old")])
         member.control("snapshot", "save", str(tmp_path / "snapshot.db"))
         for n in range(5):
             await store.txn([Put("/a/x", b"%d" % n)])
-        await store.watch("/a/", sink, after_revision=store.revision, on_lost=sink.on_lost)
+        await store.watch("/a/", recorder, after_revision=store.revision, on_lost=recorder.on_lost)
         member.kill()
         restored = tmp_path / "restored"
         member.restore(tmp_path / "snapshot.db", restored)
         member.start()
-        await sink.until(lambda sink: sink.lost)
-        assert [type(error) for error in sink.lost] == [Compacted]
+        await recorder.wait_until(lambda recorder: recorder.lost)
+        assert [type(error) for error in recorder.lost] == [Compacted]
         assert (await store.get("/a/x")).value == b"old"
         revision = await store.txn([Put("/a/x", b"new")])
         assert revision == store.revision == await store.current_revision()
@@ -156,10 +138,10 @@ async def test_watches_end_when_a_restored_etcd_has_passed_the_revision_of_the_s
         (member,) = cluster.members
         link = Link(member)
         await link.open()
-        store, sink = await open_store([link.url]), Sink()
+        store, recorder = await open_store([link.url]), Recorder()
         member.control("snapshot", "save", str(tmp_path / "snapshot.db"))
         await store.txn([Put("/a/x", b"lost")])
-        await store.watch("/a/", sink, after_revision=store.revision, on_lost=sink.on_lost)
+        await store.watch("/a/", recorder, after_revision=store.revision, on_lost=recorder.on_lost)
         link.cut()
         member.kill()
         member.restore(tmp_path / "snapshot.db", tmp_path / "restored")
@@ -169,9 +151,9 @@ async def test_watches_end_when_a_restored_etcd_has_passed_the_revision_of_the_s
             await other.txn([Put("/a/y", b"%d" % n)])
         assert other.revision > store.revision
         link.heal()
-        await sink.until(lambda sink: sink.lost)
-        assert [type(error) for error in sink.lost] == [Compacted]
-        assert sink.events == []
+        await recorder.wait_until(lambda recorder: recorder.lost)
+        assert [type(error) for error in recorder.lost] == [Compacted]
+        assert recorder.events == []
         await other.close()
         await store.close()
         await link.close()
@@ -181,19 +163,19 @@ async def test_stream_of_the_same_history_continues_without_loss_or_repetition()
     with EtcdCluster() as cluster:
         link = Link(cluster.members[0])
         await link.open()
-        store, other, sink = await open_store([link.url]), await open_store(cluster.urls), Sink()
+        store, other, recorder = await open_store([link.url]), await open_store(cluster.urls), Recorder()
         await store.txn([Put("/a/x", b"1"), Put("/a/y", b"1")])
-        await store.watch("/a/", sink, after_revision=store.revision, on_lost=sink.on_lost)
+        await store.watch("/a/", recorder, after_revision=store.revision, on_lost=recorder.on_lost)
         for n in range(3):
             link.cut()
             await other.txn([Put("/a/x", b"%d" % n), Delete("/a/y")])
             await other.txn([Put("/a/y", b"%d" % n)])
             link.heal()
-            await sink.until(lambda sink, count=3 * (n + 1): len(sink.events) >= count)
-        assert [(event.key, event.value) for event in sink.events] == [
+            await recorder.wait_until(lambda recorder, count=3 * (n + 1): len(recorder.events) >= count)
+        assert [(event.key, event.value) for event in recorder.events] == [
             change for n in range(3) for change in (("/a/x", b"%d" % n), ("/a/y", None), ("/a/y", b"%d" % n))
         ]
-        assert sink.lost == []
+        assert recorder.lost == []
         for closed in (store, other, link):
             await closed.close()
 
