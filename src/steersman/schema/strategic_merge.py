@@ -90,7 +90,7 @@ def _merge_map(target: Tree, patch: Tree, type_: Type | None) -> Tree:
         else:
             _merge_value(target, key, value, type_)
     for key, value in deletions.items():
-        _delete_values(target, key, value)
+        _delete_values(target, key, value, type_)
     return target
 
 
@@ -163,13 +163,18 @@ def _list_name(key: str, prefix: str, fault: str) -> str:
     return name
 
 
-def _delete_values(target: Tree, key: str, values: Any) -> None:
+def _delete_values(target: Tree, key: str, values: Any, type_: Type | None) -> None:
+    """Remove ``values`` from a list of primitives; maps are merged into a list of maps, as upstream."""
+    stored = target.get(key)
     if values is None:
         target.pop(key, None)
-    elif isinstance(values, list) and isinstance(target.get(key), list):
-        identity = identity_of("")
-        unwanted = set(map(identity, values))
-        target[key] = [item for item in target[key] if identity(item) not in unwanted]
+    elif isinstance(values, list) and isinstance(stored, list) and (values or stored):
+        if _are_maps(stored, values):
+            target[key] = _merge_list(stored, values, strategy_of(type_, key))
+        else:
+            identity = identity_of("")
+            unwanted = set(map(identity, values))
+            target[key] = [item for item in stored if identity(item) not in unwanted]
 
 
 def _merge_ordered_lists(target: Tree, pending: Tree, type_: Type | None) -> None:

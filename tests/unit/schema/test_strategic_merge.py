@@ -147,6 +147,12 @@ def test_strategic_merge_deletes_from_and_orders_primitive_lists() -> None:
     assert strategic_merge({}, {"$deleteFromPrimitiveList/finalizers": ["a"]}, SPEC) == {}
 
 
+def test_strategic_merge_merges_maps_to_delete_from_a_list_of_maps() -> None:
+    patch = {"$deleteFromPrimitiveList/containers": [{"name": "a", "image": "i"}, {"name": "b"}]}
+    merged = strategic_merge({"containers": [{"name": "a"}]}, patch, SPEC)
+    assert merged == {"containers": [{"name": "a", "image": "i"}, {"name": "b"}]}
+
+
 def test_strategic_merge_delete_removes_all_items_of_the_key() -> None:
     stored = {"ports": [{"port": 53, "name": "t"}, {"port": 80}, {"port": 53, "name": "u"}]}
     patch = {"ports": [{"$patch": "delete", "port": 53}, {"$patch": "delete", "port": 1}]}
@@ -217,6 +223,11 @@ def test_strategic_merge_retain_keys_applies_to_items() -> None:
         ({"strategy": {"$retainKeys": ["type"], "rolling": {}}}, 400, "invalid patch format of retainKeys"),
         ({"strategy": {"$retainKeys": "type"}}, 400, "invalid patch format of retainKeys"),
         ({"$deleteFromPrimitiveList": ["a"]}, 400, "invalid patch format of primitive list"),
+        (
+            {"$deleteFromPrimitiveList/containers": ["c"]},
+            400,
+            "list element types are not identical: [[map[name:c]] [c]]",
+        ),
         ({"$setElementOrder": []}, 400, "invalid patch format of setElementOrder list"),
         ({"$setElementOrder/containers": "c"}, 400, "invalid patch format of setElementOrder list"),
         (
