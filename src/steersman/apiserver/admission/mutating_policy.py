@@ -163,6 +163,7 @@ class MutatingAdmissionPolicy(Plugin):
 
         Policies are due again once any policy was applied, including the one itself.
         """
+        await self._sources.require_namespace(attributes)
         state, own = attributes.reinvocation, attributes.reinvocation.of_plugin(self.name)
         if state.is_reinvoke:
             await run_step(own.begin_second_run, attributes.ctx.is_large, attributes.object)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from steersman.apimachinery.errors import StatusError
+from steersman.apimachinery.errors import StatusError, not_found
 from steersman.apimachinery.gotext import to_json
 from steersman.apiserver.admission.admission_request import objects_in_version, request_of
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
@@ -51,6 +51,11 @@ class PolicySources:
         if not attributes.namespace or is_namespace(attributes):
             return None
         return await self._namespaces.get(attributes.namespace)
+
+    async def require_namespace(self, attributes: Attributes) -> None:
+        """Raise 404 if the namespace of the request does not exist, which other plugins allow for CONNECT requests."""
+        if attributes.namespace and not is_namespace(attributes) and await self.namespace_of(attributes) is None:
+            raise not_found("namespaces", attributes.namespace)
 
     def resource(self, group: str, version: str, name: str) -> Resource | None:
         """Return the resource of a URL."""
@@ -174,6 +179,7 @@ class ValidatingAdmissionPolicy(Plugin):
                 except StatusError as failed:
                     text = f"failed to configure binding: failed to convert object version: {failed.message}"
                     return [*denials, _Denial(policy.name, binding.name, text)] if fails else denials
+                await sources.require_namespace(attributes)
             for parameter in parameters:
                 inputs = {**variables, "params": parameter}
                 outcome = await with_allowance(policy.validate, inputs, self._clock.monotonic)

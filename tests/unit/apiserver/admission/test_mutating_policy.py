@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pytest
 from tests.unit.apiserver.admission.policies import GROUP, RULE, Policed, denial
-from tests.unit.apiserver.writing import DEPLOYMENTS, USER
+from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, USER
 
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
@@ -94,6 +94,13 @@ async def test_failing_mutation_denies_the_write(mutation, text):
         assert answer.body["message"].startswith("policy 'p' with binding 'p' denied request: ")
         await server.merge(f"{GROUP}/mutatingadmissionpolicies/p", {"spec": {"failurePolicy": "Ignore"}})
         assert (await server.write()).code == 201
+
+
+async def test_matching_policy_denies_a_request_in_a_missing_namespace():
+    async with mutating() as server:
+        await mutate(server, applying(ANNOTATE))
+        answer = await server.call("POST", CONFIG_MAPS.replace("default", "none"), {"metadata": {"name": "a"}})
+        assert (answer.code, answer.body["message"]) == (404, 'namespaces "none" not found')
 
 
 async def test_misconfigured_policy_denies_the_write():

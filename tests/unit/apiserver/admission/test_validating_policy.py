@@ -109,6 +109,15 @@ async def test_expressions_have_request_authorizer_and_namespace():
         assert answer.code == 201, answer.body
 
 
+async def test_matching_policy_denies_a_request_in_a_missing_namespace():
+    async with Policed() as server:
+        await server.enforce("true", failurePolicy="Ignore")
+        body = {"metadata": {"name": "a"}}
+        answer = await server.call("POST", CONFIG_MAPS.replace("default", "none"), body)
+        assert (answer.code, answer.body["message"]) == (404, 'namespaces "none" not found')
+        assert (await server.call("POST", "/api/v1/namespaces/none/secrets", body)).code == 201
+
+
 async def test_expressions_have_the_old_object():
     async with Policed() as server:
         await server.enforce("oldObject == null || oldObject.data == object.data")
