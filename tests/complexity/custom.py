@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from tests.complexity.requests import SizedRequest
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def definition(plural: str = "growns", group: str = _GROUP, spec: Tree | None = 
 
 async def create_definition(server: InProcessAPIServer) -> None:
     """Create the definition of the objects of this module, and return when they are served."""
-    body = json.dumps(definition()).encode()
+    body = msgspec.json.encode(definition())
     answer = await server.request("POST", _DEFINITIONS, body=body)
     assert answer.code == 201, answer.json()
     while (await server.request("GET", _OBJECTS)).code != 200:

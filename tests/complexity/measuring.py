@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-import json
 import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import yaml
 from tests.complexity.growing import grown, growths
 
@@ -91,7 +91,7 @@ async def measure(
     name = f"grown-{size}"
     if isinstance(tree.get("metadata"), dict) and growth.path != ("metadata", "name"):
         tree["metadata"]["name"] = name
-    body = json.dumps(tree).encode()
+    body = msgspec.json.encode(tree)
     if len(body) > _BODY_MAX:
         return None
     seconds: dict[str, float] = {}
@@ -114,10 +114,10 @@ async def measure(
     if created == 201 and not only_create:
         tree["metadata"]["labels"] = {"grown": "again"}
         await timed("get as table", "GET", path, None, accept=_TABLE)
-        await timed("update", "PUT", path, json.dumps(tree).encode(), **json_type)
-        patch = json.dumps({"metadata": {"labels": {"grown": "patched"}}}).encode()
+        await timed("update", "PUT", path, msgspec.json.encode(tree), **json_type)
+        patch = msgspec.json.encode({"metadata": {"labels": {"grown": "patched"}}})
         await timed("merge patch", "PATCH", path, patch, content_type="application/merge-patch+json")
-        apply = json.dumps(tree).encode()
+        apply = msgspec.json.encode(tree)
         await timed(
             "apply",
             "PATCH",
@@ -137,7 +137,7 @@ async def measure(
 
 def _estimated_bytes(kind: Kind, growth: Growth, size: int) -> float:
     """Return roughly how long a body with the grown field is, without building it."""
-    few, more = (len(json.dumps(grown(kind.tree, kind.struct, growth, count))) for count in (8, 16))
+    few, more = (len(msgspec.json.encode(grown(kind.tree, kind.struct, growth, count))) for count in (8, 16))
     return few + (more - few) / 8 * size
 
 
@@ -149,6 +149,6 @@ def exponent(small: Cost, large: Cost, label: str) -> float:
 
 async def started(server: InProcessAPIServer) -> InProcessAPIServer:
     """Prepare a server for measurements: admission of Pods wants a service account."""
-    account = json.dumps({"metadata": {"name": "default"}}).encode()
+    account = msgspec.json.encode({"metadata": {"name": "default"}})
     await server.request("POST", "/api/v1/namespaces/default/serviceaccounts", body=account)
     return server

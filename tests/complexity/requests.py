@@ -5,12 +5,12 @@ Patches, applies among many managers, selectors, lists of many objects, access r
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import msgspec
 from tests.complexity.measuring import Cost
 
 from steersman.apimachinery.trees import Tree
@@ -358,18 +358,18 @@ async def measure_request(server: InProcessAPIServer, sized: SizedRequest, size:
     """Create the objects, send the request, delete them; return the cost of the request."""
     json_type = {"content-type": "application/json"}
     if sized.stored is not None:
-        body = json.dumps(sized.stored(size)).encode()
+        body = msgspec.json.encode(sized.stored(size))
         path = f"{sized.collection}?fieldManager=creator"
         answer = await server.request("POST", path, body=body, headers=json_type)
         assert answer.code == 201, answer.json()
-    others = [(path, tree["metadata"]["name"], json.dumps(tree).encode()) for path, tree in sized.others(size)]
+    others = [(path, tree["metadata"]["name"], msgspec.json.encode(tree)) for path, tree in sized.others(size)]
     for path, _, body in others:
         answer = await server.request("POST", path, body=body, headers=json_type)
         assert answer.code == 201, answer.json()
     method, path, media_type, payload = sized.request(size)
     header = "content-type" if payload is not None else "accept"
     headers = {header: media_type} if media_type else {}
-    body_bytes = None if payload is None else json.dumps(payload).encode()
+    body_bytes = None if payload is None else msgspec.json.encode(payload)
     started_at = time.process_time()
     answer = await server.request(method, path, body=body_bytes, headers=headers)
     elapsed = time.process_time() - started_at
