@@ -109,7 +109,7 @@ def new_private_key() -> PrivateKey:
 
 def read_private_key(pem: bytes) -> PrivateKey:
     """Return the private key of a PEM file. Raises ``KeyFileError``."""
-    return PrivateKey(_load_private(pem))
+    return PrivateKey(_load_private(pem.strip()))  # as ``read_public_keys`` reads the block: loaded once for both
 
 
 def read_public_keys(pem: bytes) -> list[PublicKey]:

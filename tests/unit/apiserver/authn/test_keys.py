@@ -77,6 +77,17 @@ def test_read_public_keys_reads_all_keys_of_a_file():
     assert [key.algorithm for key in public_keys] == ["RS256", "ES256"]
 
 
+def test_private_key_file_is_loaded_once_for_both_of_its_keys(monkeypatch):
+    loaded = []
+    load = keys.load_pem_private_key
+    monkeypatch.setattr(keys, "load_pem_private_key", lambda pem, password: loaded.append(pem) or load(pem, password))
+    pem = private_pem(ec.generate_private_key(ec.SECP256R1()))
+
+    [public] = keys.read_public_keys(pem)
+    assert keys.read_private_key(pem).kid == public.kid
+    assert len(loaded) == 1
+
+
 def test_new_private_key_round_trips_through_pem():
     private_key = keys.new_private_key()
     assert keys.read_private_key(private_key.pem()).kid == private_key.kid
