@@ -7,6 +7,7 @@ import pytest
 from steersman.asynckit.clock import FakeClock
 from steersman.client import Client
 from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.runtime.context import ControllerContext
 from steersman.testing import InProcessAPIServer
 
 
@@ -29,6 +30,13 @@ def client(server, clock):
 @pytest.fixture
 def dice():
     return random.Random(1)
+
+
+@pytest.fixture
+async def context(client, dice):
+    controller_context = ControllerContext(client, dice=dice)
+    yield controller_context
+    await controller_context.informers.close()
 
 
 @pytest.fixture

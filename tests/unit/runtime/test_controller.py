@@ -8,17 +8,9 @@ from lightkube.models.meta_v1 import ObjectMeta
 from steersman.asynckit.clock import RealClock
 from steersman.client.objects import split_key
 from steersman.client.resource_types import tree
-from steersman.runtime.context import ControllerContext
 from steersman.runtime.controller import LOW_PRIORITY, Controller
 from steersman.runtime.owners import controller_of
 from steersman.runtime.result import Result, TerminalError
-
-
-@pytest.fixture
-async def context(client, dice):
-    controller_context = ControllerContext(client, dice=dice)
-    yield controller_context
-    await controller_context.informers.close()
 
 
 class Copier(Controller):

@@ -13,17 +13,9 @@ from steersman.client.causes import caused_by
 from steersman.client.objects import split_key
 from steersman.client.workqueue import WorkQueue
 from steersman.client.workqueue.metrics import NoMetrics
-from steersman.runtime.context import ControllerContext
 from steersman.runtime.controller import Controller
 from steersman.runtime.reconcile_log import TracedWorkQueue, make_queue
 from steersman.runtime.result import Result
-
-
-@pytest.fixture
-async def context(client, dice):
-    controller_context = ControllerContext(client, dice=dice)
-    yield controller_context
-    await controller_context.informers.close()
 
 
 class Labeler(Controller):
