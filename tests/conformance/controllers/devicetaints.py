@@ -29,8 +29,8 @@ _TOLERATIONS: tuple[list[dict[str, Any]], ...] = (
     [{"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 15}],
     [{"operator": "Exists"}],
 )
-#: Seconds after which no cache has a removed taint.
-_REMEMBERED_SECONDS = 60.0
+#: Seconds after which no cache has a removed taint, even if several watches and lists in a row failed, with growing delays.
+_REMEMBERED_SECONDS = 120.0
 _EFFECTS = ("NoExecute", "NoExecute", "NoSchedule", "None")
 
 
