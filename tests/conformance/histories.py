@@ -21,7 +21,7 @@ from steersman.client.reflector import ReflectorOptions
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.testing import EmbeddedCluster
 from steersman.testing.simulation import run_in_new_loop, simulate
-from steersman.workloads.pods import is_active
+from steersman.workloads.pods import is_active, is_ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -192,7 +192,7 @@ class World:
     async def make_pods_ready(self) -> None:
         """Act as kubelets that make some Pods ready."""
         for pod in await self.all(Pod):
-            if is_active(pod) and self.dice.random() < 0.5:
+            if is_active(pod) and not is_ready(pod) and self.dice.random() < 0.5:
                 await self.set_ready(pod)
 
     async def remove_deleted_pods(self) -> None:
