@@ -143,6 +143,11 @@ class Informer(Generic[T]):
         """True if the cache holds a complete list and callbacks have received it."""
         return self._synced
 
+    @property
+    def watching_seconds(self) -> float:
+        """Seconds for which the present watch has delivered changes; 0 without a watch, when the cache may be stale."""
+        return self._reflector.watching_seconds
+
     async def wait_synced(self, *, timeout_seconds: float | None = None) -> None:
         """Wait for ``has_synced``. Raises ``TimeoutError``, ``InformerClosed``."""
         await self._wait_until(lambda: self.has_synced, timeout_seconds)

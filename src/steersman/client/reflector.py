@@ -98,7 +98,14 @@ class Reflector(Generic[T]):
         self._backoff = Backoff(self._options.backoff, dice=dice)
         #: Attempts since the last event or bookmark.
         self._attempts = 0
+        #: Time since which a watch delivers changes; None without one.
+        self._watching_since: float | None = None
         self.position: Final = Position()
+
+    @property
+    def watching_seconds(self) -> float:
+        """Seconds for which the present watch has delivered changes; 0 without a watch."""
+        return 0.0 if self._watching_since is None else self._clock.monotonic() - self._watching_since
 
     async def run(self) -> None:
         """List and watch until cancelled."""
@@ -183,8 +190,12 @@ class Reflector(Generic[T]):
             async with aclosing(batches):
                 if with_list:
                     await self._read_initial(batches)
-                async for batch in batches:
-                    await self._deliver(batch)
+                self._watching_since = self._clock.monotonic()
+                try:
+                    async for batch in batches:
+                        await self._deliver(batch)
+                finally:
+                    self._watching_since = None
 
     async def _bounded(self, stream: EventStream) -> AsyncGenerator[list[WatchEvent[Any]], None]:
         """Yield batches of the stream. Raises WatchSilent."""

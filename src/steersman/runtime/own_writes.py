@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from steersman.client.errors import ClientError
 from steersman.client.objects import compare_versions, key_of, resource_version_of
 
 if TYPE_CHECKING:
@@ -11,8 +12,13 @@ if TYPE_CHECKING:
 
     from steersman.client.informer import Informer
 
-#: Timeout of a reconcile for the observation of its writes; afterwards it proceeds and may repeat a write.
+#: Timeout of a reconcile for the observation of its writes. Afterwards it proceeds if the watch has worked for as long,
+#: because the write is then outside of the selection of the informer.
 SEEN_TIMEOUT_SECONDS: Final = 10.0
+
+
+class StaleCache(ClientError):  # noqa: N818 — named by the condition, like its siblings
+    """A cache whose watch fails has not observed an own write: a reconcile would repeat it, or count wrongly."""
 
 
 class _Write(NamedTuple):
@@ -46,12 +52,20 @@ class OwnWrites:
             writes[informer] = write
 
     async def await_seen(self, key: str) -> None:
-        """Wait until the caches have observed the writes recorded for ``key``, at most the timeout for each informer."""
-        for informer, write in self._written.pop(key, {}).items():
+        """Wait until the caches have observed the writes recorded for ``key``, at most the timeout for each informer.
+
+        Raises ``StaleCache`` if a write was not observed and the watch of its informer fails.
+        """
+        writes = self._written.get(key, {})
+        for informer, write in list(writes.items()):
             try:
                 await informer.wait_seen(write.version, key=write.key, timeout_seconds=SEEN_TIMEOUT_SECONDS)
             except TimeoutError:
+                if informer.watching_seconds < SEEN_TIMEOUT_SECONDS:
+                    raise StaleCache(f"the cache of {informer.name} is behind the last write for {key}") from None
                 self._log.warning("the cache of %s is behind the last write for %s, going on", informer.name, key)
+            writes.pop(informer, None)
+        self._written.pop(key, None)
 
     def forget(self, key: str) -> None:
         """Remove the writes recorded for a deleted object."""

@@ -192,6 +192,28 @@ async def test_reflector_resumes_a_silent_watch():
         assert watched_from(transport) == ["8", "8"]
 
 
+@pytest.mark.parametrize(
+    ("script", "options"),
+    [
+        ((listing(A5, version=8), Stream()), LIST),
+        ((Stream(event("ADDED", A5), bookmark("8", ends_initial=True)),), STREAM),
+    ],
+)
+async def test_watching_seconds_begin_with_the_watch(script, options):
+    async with running(*script, options=options) as (clock, transport, _, reflector):
+        await clock.advance(99)
+        assert reflector.watching_seconds == 99
+        transport.add(*[TransportError("reset")] * 3)
+        await clock.advance(1)
+        assert reflector.watching_seconds == 0
+
+
+async def test_watching_seconds_are_zero_during_a_streaming_list():
+    async with running(Stream(event("ADDED", A5)), options=STREAM) as (clock, _, _, reflector):
+        await clock.advance(5)
+        assert reflector.watching_seconds == 0
+
+
 async def test_reflector_retries_the_first_failure_at_once_then_backs_off():
     script = [TransportError("reset")] * 4
     async with running(listing(A5, version=8), *script, Stream()) as (clock, transport, _, _):

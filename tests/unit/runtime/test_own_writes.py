@@ -7,7 +7,7 @@ import pytest
 
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.timeouts import wait_for
-from steersman.runtime.own_writes import OwnWrites
+from steersman.runtime.own_writes import SEEN_TIMEOUT_SECONDS, OwnWrites, StaleCache
 
 
 class ScriptedInformer:
@@ -17,6 +17,7 @@ class ScriptedInformer:
 
     def __init__(self, clock):
         self.clock, self.calls, self.event = clock, [], asyncio.Event()
+        self.watching_seconds = SEEN_TIMEOUT_SECONDS
 
     async def wait_seen(self, written, *, key, timeout_seconds):
         self.calls.append((written, key))
@@ -75,6 +76,20 @@ async def test_wait_is_bounded(clock, writes, caplog):
     await waiting
     assert "the cache of pods is behind the last write for a" in caplog.text
     await writes.await_seen("a")
+
+
+async def test_wait_raises_while_the_watch_fails(clock, writes):
+    informer = ScriptedInformer(clock)
+    informer.watching_seconds = SEEN_TIMEOUT_SECONDS - 1
+    writes.note("a", informer, "1")
+    waiting = asyncio.create_task(writes.await_seen("a"))
+    await clock.advance(10)
+    with pytest.raises(StaleCache, match="the cache of pods is behind the last write for a"):
+        await waiting
+    informer.event.set()
+    await writes.await_seen("a")
+    await writes.await_seen("a")
+    assert informer.calls == [("1", ""), ("1", "")]
 
 
 async def test_wait_ignores_deleted_objects(clock, writes):
