@@ -6,7 +6,7 @@ import gc
 import importlib
 import sys
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.cli import signals
 from steersman.extras import MissingPackagesError, require
@@ -59,30 +59,50 @@ _VERSION_USAGE: Final = (
 
 #: Commands that run until a signal.
 _LONG_RUNNING: Final = ("up", "apiserver", "controller-manager", "scheduler", "nodes", "components")
+#: Commands that run an API server.
+_SERVERS: Final = ("up", "apiserver")
 _HELP: Final = frozenset(("-h", "--help", "--help-all"))
-#: Extras by command; a command that is not listed needs none.
-_EXTRAS: Final[dict[str, tuple[str, ...]]] = {
-    "up": ("server", "toolkit"),
-    "apiserver": ("server",),
-    "controller-manager": ("server", "toolkit"),
-    "scheduler": ("server", "toolkit"),
-    "nodes": ("server", "toolkit"),
-    "components": ("server", "toolkit"),
-    "status": ("toolkit",),
-    "elections": ("toolkit",),
-    "envtest": ("server", "toolkit"),
-    "faults": ("server", "toolkit"),
+_TOOLKIT: Final = ("toolkit",)
+_SERVER: Final = ("server",)
+_ALL: Final = ("server", "toolkit")
+
+
+class _Command(NamedTuple):
+    """Function that implements a command; its module is imported on demand."""
+
+    #: Module of ``steersman.cli`` and function.
+    function: str
+    #: Extras that it requires.
+    extras: tuple[str, ...] = ()
+    #: True if it uses ``lightkube-models`` without the client of ``lightkube``.
+    is_typed: bool = False
+    #: True if the first argument of the function is the command.
+    takes_name: bool = False
+
+
+_COMMANDS: Final[dict[str, _Command]] = {
+    "up": _Command("apiserver:run", _ALL),
+    "apiserver": _Command("apiserver:run", _SERVER),
+    "controller-manager": _Command("controller_manager:run", _ALL, is_typed=True),
+    "scheduler": _Command("components:run", _ALL, is_typed=True, takes_name=True),
+    "nodes": _Command("components:run", _ALL, is_typed=True, takes_name=True),
+    "components": _Command("components:run", _ALL, is_typed=True, takes_name=True),
+    "status": _Command("status:run", _TOOLKIT, is_typed=True),
+    "down": _Command("down:run"),
+    "kubectl": _Command("kubectl:run_kubectl"),
+    "env": _Command("kubectl:run_env"),
+    "elections": _Command("elections:run", _TOOLKIT),
+    "check": _Command("check:run"),
+    "check-storage": _Command("check_storage:run"),
+    "export-to-etcd": _Command("transfer:run", takes_name=True),
+    "import-from-etcd": _Command("transfer:run", takes_name=True),
+    "backup": _Command("backup:run"),
+    "repair": _Command("repair:run"),
+    "envtest": _Command("envtest:run", _ALL),
+    "faults": _Command("faults:run", _ALL),
 }
-#: Commands that use ``lightkube-models`` without the client of ``lightkube``.
-_TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections", "envtest", "faults"}
-
-
-#: Commands implemented by the function ``run`` of the module of their name, imported on demand.
-_MODULES: Final = ("status", "down", "elections", "check", "check-storage", "backup", "repair", "envtest", "faults")
-_COMMANDS: Final = (
-    "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "down", "kubectl", "env", "elections",
-    "check", "check-storage", "export-to-etcd", "import-from-etcd", "backup", "repair", "envtest", "faults", "version", "help",
-)  # fmt: skip
+#: Words that are suggested for an unknown command; ``up`` starts ``components`` itself.
+_SUGGESTIONS: Final = (*(name for name in _COMMANDS if name != "components"), "version", "help")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -93,45 +113,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         signals.exit_on_signals()
         signals.exit_with_parent(arguments)
         gc.disable()  # a start leaves little garbage; the command enables the collector again
-    if arguments and (extras := _EXTRAS.get(arguments[0])):
+    command = _COMMANDS.get(arguments[0]) if arguments else None
+    if command is None:
+        return _inform(arguments)
+    name, rest = arguments[0], arguments[1:]
+    if command.extras:
         try:
-            require(f"steersman {arguments[0]}", *extras)
+            require(f"steersman {name}", *command.extras)
         except MissingPackagesError as error:
             sys.stderr.write(f"{error}\n")
             return 1
-    if arguments and arguments[0] in _TYPED:
+    if command.is_typed:
         from steersman.cli.model_imports import skip_lightkube_client  # noqa: PLC0415 — only where models are used
 
         skip_lightkube_client()
+    if name in _SERVERS:
+        return _serve(name, rest, begun_seconds=begun_seconds)
+    module, _, function = command.function.partition(":")
+    run = getattr(importlib.import_module(f"steersman.cli.{module}"), function)
+    return int(run(name, rest) if command.takes_name else run(rest))
+
+
+def _inform(arguments: list[str]) -> int:
+    """Answer a question about all commands, or report an unknown one."""
     match arguments:
         case ["--version" | "version"]:
             sys.stdout.write(f"steersman {__version__} (Kubernetes {KUBERNETES_VERSION})\n")
-            return 0
-        case ["up" | "apiserver" as command, *rest]:
-            return _serve(command, rest, begun_seconds=begun_seconds)
-        case ["controller-manager", *rest]:
-            from steersman.cli import controller_manager  # noqa: PLC0415 — only when it is called
-
-            return controller_manager.run(rest)
-        case ["scheduler" | "nodes" | "components" as command, *rest]:
-            from steersman.cli import components  # noqa: PLC0415 — only when it is called
-
-            return components.run(command, rest)
-        case ["kubectl" | "env" as command, *rest]:
-            from steersman.cli import kubectl  # noqa: PLC0415 — only when it is called
-
-            return kubectl.run_kubectl(rest) if command == "kubectl" else kubectl.run_env(rest)
-        case ["help", command, *_] if command not in _HELP:
-            return main([command, "--help"])
-        case [command, *rest] if command in _MODULES:
-            return int(importlib.import_module(f"steersman.cli.{command.replace('-', '_')}").run(rest))
-        case ["export-to-etcd" | "import-from-etcd" as command, *rest]:
-            from steersman.cli import transfer  # noqa: PLC0415 — only when it is called
-
-            return transfer.run(command, rest)
+        case ["help", name, *_] if name not in _HELP:
+            return main([name, "--help"])
         case ["version", word] if word in _HELP:
             sys.stdout.write(_VERSION_USAGE)
-            return 0
         case ["version", word, *_]:
             sys.stderr.write(
                 f"steersman version: unexpected argument \"{word}\"\nrun 'steersman version --help' for usage\n"
@@ -143,6 +154,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         case _:
             sys.stderr.write(f"steersman: {_unknown(arguments[0])}\nrun 'steersman --help' for usage\n")
             return 2
+    return 0
 
 
 def _serve(command: str, arguments: Sequence[str], *, begun_seconds: float) -> int:
@@ -169,6 +181,6 @@ def _unknown(word: str) -> str:
 
     if word.startswith("-"):
         return f"unknown flag: {word.partition('=')[0]}"
-    nearest = difflib.get_close_matches(word, _COMMANDS, n=1)
+    nearest = difflib.get_close_matches(word, _SUGGESTIONS, n=1)
     hint = f'; did you mean "{nearest[0]}"?' if nearest else ""
     return f'unknown command "{word}"{hint}'

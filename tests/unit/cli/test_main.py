@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from steersman.cli.main import _COMMANDS, main
+from steersman.cli.main import _SUGGESTIONS, main
 from steersman.version import __version__
 
 
@@ -25,7 +25,7 @@ def test_help_and_no_arguments_print_the_commands(capsys):
 def test_help_lists_every_command_once(capsys):
     main(["--help"])
     listed = re.findall(r"^  ([a-z-]+)(?:  |$)", capsys.readouterr().out, re.MULTILINE)
-    assert sorted(listed) == sorted(set(_COMMANDS) - {"help", "version"})
+    assert sorted(listed) == sorted(set(_SUGGESTIONS) - {"help", "version"})
 
 
 @pytest.mark.parametrize(
