@@ -200,30 +200,3 @@ def intersection(left: Node, right: Node) -> Node:
 def excluding(reset: Node) -> Filter:
     """Return a filter that drops these paths and everything below them."""
     return lambda node: recursive_difference(node, reset)
-
-
-def including(patterns: Iterable[Path]) -> Filter:
-    """Return a filter that keeps only these paths and everything below them; ``*`` matches any one element."""
-    included_paths = [
-        tuple(step if step == "*" or step[1:2] == ":" else f"f:{step}" for step in path) for path in patterns
-    ]
-    return lambda node: _included(node, included_paths)
-
-
-def _included(node: Node, patterns: list[Path]) -> Node:
-    out: Node = {}
-    for element, below in charged(node.items(), _UNITS_PER_ELEMENT):
-        suffixes = [pattern[1:] for pattern in patterns if pattern[0] in ("*", element)]
-        if element == SELF or not suffixes:
-            continue
-        if () in suffixes:
-            out[element] = below
-        elif below:
-            children = _included(below, suffixes)
-            if SELF in below:
-                out[element] = _normal({SELF: {}, **children})
-            elif children:
-                out[element] = children
-        else:
-            out[element] = below
-    return out

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
 
-#: Fields that a write never owns because the kind's strategy resets them: paths, or a filter that keeps the others.
+#: Fields that a write never owns because the kind's strategy resets them: paths, or a filter that drops them.
 ResetFields = Sequence[Path] | Filter
 
 _UNOWNED: Final = frozenset(f"f:{name}" for name in UNOWNED)

@@ -13,7 +13,6 @@ from steersman.apimachinery.managedfields.fieldset import (
     decode_set,
     difference,
     has,
-    including,
     intersection,
     leaves,
     of,
@@ -118,13 +117,3 @@ def test_excluding_drops_paths_and_their_children():
     assert fieldset.excluding(of([("status",)]))({"f:spec": {"f:a": {}}, "f:status": {"f:b": {}}}) == {
         "f:spec": {"f:a": {}}
     }
-
-
-def test_including_keeps_matching_paths_only():
-    only = including([("spec", "containers", "*", "resources")])
-    item = 'k:{"name":"c"}'
-    node = {
-        "f:metadata": {"f:labels": {}},
-        "f:spec": {"f:containers": {item: {".": {}, "f:image": {}, "f:resources": {"f:limits": {}}}}},
-    }
-    assert only(node) == {"f:spec": {"f:containers": {item: {".": {}, "f:resources": {"f:limits": {}}}}}}
