@@ -12,16 +12,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.health.checks import Unhealthy
-from steersman.apiserver.observability.metrics import Family, counter
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.bootstrap.identity import server_id
+from steersman.controlplane.config_reload import RELOAD_INTERVAL_SECONDS, ReloadMetrics
 from steersman.controlplane.encryption_metrics import families_of
 from steersman.controlplane.options import OptionError
 from steersman.extras import MissingPackagesError
 from steersman.schema.resources import table
 from steersman.storage.encryption.build import digest_of, load_encryption
 from steersman.storage.encryption.configuration import ConfigurationError
-from steersman.storage.encryption.kms import KMSUnavailableError, key_id_hash
+from steersman.storage.encryption.kms import KMSUnavailableError
 from steersman.storage.encryption.kms_client import GrpcKMSService
 from steersman.storage.encryption.metrics import EncryptionMetrics
 from steersman.storage.encryption.resources import KeyResources
@@ -34,14 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
     from steersman.storage.encryption.build import Encryption, OpenKMS
     from steersman.storage.encryption.configuration import Provider
     from steersman.storage.store import Store
 
 _FLAG: Final = "--encryption-provider-config"
-#: Polling interval of the file in seconds. Upstream watches it, and reads it every minute.
-RELOAD_INTERVAL_SECONDS: Final = 10.0
 #: Seconds for which an old configuration's plugins stay connected after a reload, for requests in flight.
 _CLOSE_GRACE_SECONDS: Final = 10.0
 
@@ -63,7 +62,7 @@ class EncryptionAtRest:
         self._current: Encryption
         #: Called when stored values become stale.
         self.on_key_change: Callable[[], None] = lambda: None
-        self._reloaded: dict[str, int] = {}
+        self._reload_metrics: Final = ReloadMetrics("apiserver_encryption_config_controller", clock=clock)
 
     @classmethod
     async def open(
@@ -72,7 +71,8 @@ class EncryptionAtRest:
         """Read the file and connect its plugins; a plugin that does not respond yet is no error. Raises ``OptionError``."""
         encryption = cls(path, reloads=reloads, clock=clock, open_kms=open_kms)
         try:
-            encryption._current = encryption._load(await asyncio.to_thread(path.read_bytes))
+            data = await asyncio.to_thread(path.read_bytes)
+            encryption._current = encryption._load(data)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise OptionError(f"{_FLAG}: cannot read {path}: {reason}") from error
@@ -84,6 +84,7 @@ class EncryptionAtRest:
             except KMSUnavailableError as error:
                 _log.error("kms plugin %s failed health check probe: %s", plugin.name, error)
         encryption._follow_plugins()
+        encryption._reload_metrics.applied(data)
         if reloads:
             encryption._tasks.start("encryption-provider-config-automatic-reload-controller", encryption._reload())
         return encryption
@@ -138,7 +139,7 @@ class EncryptionAtRest:
             try:
                 await self.reload()
             except (ConfigurationError, KMSUnavailableError, MissingPackagesError, OSError) as error:
-                self._count("failure")
+                self._reload_metrics.count("failure")
                 _log.error("cannot reload %s, the last configuration stays in use: %s", self._path, error)
 
     async def reload(self) -> None:
@@ -164,15 +165,13 @@ class EncryptionAtRest:
         self._follow_plugins()
         self.on_key_change()
         self._tasks.start("close former KMS plugins", self._close_later(old))
-        self._count("success")
+        self._reload_metrics.applied(data)
+        self._reload_metrics.count("success")
         _log.info("reloaded %s", self._path)
 
     async def _close_later(self, old: Encryption) -> None:
         await self._clock.sleep(_CLOSE_GRACE_SECONDS)
         await old.close()
-
-    def _count(self, status: str) -> None:
-        self._reloaded[status] = self._reloaded.get(status, 0) + 1
 
     # -- health and metrics --------------------------------------------------------------------------------------------
 
@@ -196,19 +195,7 @@ class EncryptionAtRest:
         """Return the metrics of encryption, and of reloads."""
         identity = server_id(socket.gethostname())
         families = families_of(self.metrics, server_id=identity)
-        if not self._reloads:
-            return families
-        return [
-            *families,
-            counter(
-                "apiserver_encryption_config_controller_automatic_reloads_total",
-                "Reloads of the encryption configuration, by status.",
-                [
-                    ((("status", status), ("apiserver_id_hash", key_id_hash(identity))), count)
-                    for status, count in sorted(self._reloaded.items())
-                ],
-            ),
-        ]
+        return [*families, *self._reload_metrics.families()] if self._reloads else families
 
     async def close(self) -> None:
         """End tasks and connections. Idempotent."""

@@ -17,7 +17,8 @@ from tests.unit.storage.encryption.plugin import Plugin, serve
 from steersman.apiserver.health.checks import Unhealthy
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.controlplane.apiserver import APIServer
-from steersman.controlplane.encryption import RELOAD_INTERVAL_SECONDS, EncryptionAtRest
+from steersman.controlplane.config_reload import RELOAD_INTERVAL_SECONDS, hash_label
+from steersman.controlplane.encryption import EncryptionAtRest
 from steersman.controlplane.etcd import open_etcd_store
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.schema.protobuf import decode_body
@@ -145,6 +146,9 @@ async def test_file_is_reloaded_when_it_changes(path):
     name = "apiserver_encryption_config_controller_automatic_reloads_total"
     (family,) = [family for family in await encryption.collect() if family.name == name]
     assert [(dict(labels)["status"], value) for _, labels, value in family.samples] == [("success", 1)]
+    name = "apiserver_encryption_config_controller_last_config_info"
+    (family,) = [family for family in await encryption.collect() if family.name == name]
+    assert [dict(labels)["hash"] for _, labels, _ in family.samples] == [hash_label(path.read_bytes())]
     await store.close()
     await encryption.close()
 
