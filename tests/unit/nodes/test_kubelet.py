@@ -62,7 +62,7 @@ class Host:
 
 
 @asynccontextmanager
-async def kubelet(host, **pages):
+async def kubelet(host, clock=None, **pages):
     sock = socket.create_server(("127.0.0.1", 0))
     sock.setblocking(False)
     port = sock.getsockname()[1]
@@ -72,7 +72,7 @@ async def kubelet(host, **pages):
         lambda address: POD if address in ("10.0.0.1", "fd00::1") else None,
         lambda: [POD],
     )
-    server = KubeletServer(sock, None, pods=pods, hosts=[host], clock=RealClock(), **pages)
+    server = KubeletServer(sock, None, pods=pods, hosts=[host], clock=clock or RealClock(), **pages)
     running = asyncio.create_task(server.run())
     try:
         async with aiohttp.ClientSession(address) as session:
@@ -247,6 +247,31 @@ async def test_malformed_base64_is_dropped():
         for message in ("", "0!", encoded(V4_BASE64, 0, b"x")):
             await websocket.send_str(message)
         assert [(await websocket.receive()).data for _ in range(2)] == ["1", encoded(V4_BASE64, 1, b"x")]
+
+
+async def test_exec_sends_nothing_before_the_client_answers_a_ping():
+    async with (
+        kubelet(Host()) as session,
+        session.ws_connect("/exec/ns/p/c?command=a&output=1&error=1", protocols=[V5], autoping=False) as websocket,
+    ):
+        ping = await websocket.receive()
+        assert ping.type is aiohttp.WSMsgType.PING
+        await websocket.ping(b"mine")
+        pong = await websocket.receive()
+        assert (pong.type, pong.data) == (aiohttp.WSMsgType.PONG, b"mine")
+        await websocket.pong(ping.data)
+        assert [message.data[:1] async for message in websocket] == [b"\1", b"\2", b"\3"]
+
+
+async def test_exec_goes_on_without_an_answer_to_its_ping():
+    clock = FakeClock()
+    async with (
+        kubelet(Host(), clock) as session,
+        session.ws_connect("/exec/ns/p/c?command=a&output=1", protocols=[V5], autoping=False) as websocket,
+    ):
+        assert (await websocket.receive()).type is aiohttp.WSMsgType.PING
+        await clock.advance(1)
+        assert [message.data[:1] async for message in websocket] == [b"\1", b"\3"]
 
 
 async def test_unknown_subprotocol_is_refused():

@@ -48,6 +48,7 @@ class ChannelStreams:
 
     async def open(self) -> bool:
         """Send an empty message on the first writable channel, which signals readiness. Returns True."""
+        await self._socket.wait_for_reader()
         await self._socket.send(
             STDOUT if self._is_output_requested[STDOUT] else STDERR if self._is_output_requested[STDERR] else ERROR, b""
         )

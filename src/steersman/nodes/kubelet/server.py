@@ -222,7 +222,8 @@ class KubeletServer:
                 connection, connection.protocol, stdin=stdin, stdout=stdout, stderr=stderr, tty=tty, clock=self._clock
             ), connection.response
         socket = await _upgrade(request, CHANNEL_PROTOCOLS)
-        return ChannelStreams(ChannelSocket(socket), stdin=stdin, stdout=stdout, stderr=stderr, tty=tty), socket
+        channels = ChannelSocket(socket, clock=self._clock)
+        return ChannelStreams(channels, stdin=stdin, stdout=stdout, stderr=stderr, tty=tty), socket
 
     async def _forward(self, request: web.BaseRequest, pod: Tree) -> web.StreamResponse:
         forwarder = PortForwarder(self._host(pod), pod)
@@ -236,7 +237,7 @@ class KubeletServer:
         else:
             named = ",".join(request.query.getall("port", []) + request.query.getall("ports", []))
             ports = [int(port) for port in named.split(",") if port.isdigit()]
-            await forward_channels(ChannelSocket(socket), ports, forwarder)
+            await forward_channels(ChannelSocket(socket, clock=self._clock), ports, forwarder)
         await socket.close()
         return socket
 
@@ -279,7 +280,9 @@ async def _upgrade(request: web.BaseRequest, protocols: Sequence[str]) -> web.We
         raise RequestError(
             f"unable to upgrade: neither SPDY/3.1 nor a WebSocket with one of {supported}, or none", code=403
         )
-    socket = web.WebSocketResponse(protocols=protocols, compress=False, max_msg_size=0, timeout=_STOP_SECONDS)
+    socket = web.WebSocketResponse(
+        protocols=protocols, compress=False, max_msg_size=0, timeout=_STOP_SECONDS, autoping=False
+    )
     await socket.prepare(request)
     return socket
 

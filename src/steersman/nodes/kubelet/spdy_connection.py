@@ -99,6 +99,8 @@ class WebSocketConnection:
         async for message in self._socket:
             if message.type is WSMsgType.BINARY:
                 yield message.data
+            elif message.type is WSMsgType.PING:
+                await self._socket.pong(message.data)
 
     async def send(self, data: bytes) -> None:
         """Send a binary message; it is dropped after the client has disconnected."""
