@@ -90,7 +90,11 @@ class AiohttpTransport:
 
     @asynccontextmanager
     async def _respond(self, request: Request) -> AsyncIterator[aiohttp.ClientResponse]:
-        from aiohttp import ClientConnectorError, ClientError  # noqa: PLC0415 — see the module's docstring
+        from aiohttp import (  # noqa: PLC0415 — see the module's docstring
+            ClientConnectorError,
+            ClientError,
+            ServerDisconnectedError,
+        )
         from yarl import URL  # noqa: PLC0415 — as above
 
         identity = await self._access.credentials.identity()
@@ -108,7 +112,8 @@ class AiohttpTransport:
         except ClientConnectorError as error:
             raise TransportError(_error_text(error), before_sending=True) from error
         except (ClientError, OSError) as error:
-            raise TransportError(_error_text(error)) from error
+            is_reset = isinstance(error, ConnectionResetError | BrokenPipeError | ServerDisconnectedError)
+            raise TransportError(_error_text(error), is_reset=is_reset) from error
         try:
             yield response
         finally:

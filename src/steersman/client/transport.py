@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 class TransportError(Exception):
     """No response: the connection failed, broke or timed out.
 
-    The request may or may not have had effect, unless ``before_sending`` is true.
+    The request may or may not have had effect, unless ``before_sending`` is true. ``is_reset``: the peer ended the
+    connection before it answered.
     """
 
-    def __init__(self, message: str, *, before_sending: bool = False) -> None:
+    def __init__(self, message: str, *, before_sending: bool = False, is_reset: bool = False) -> None:
         super().__init__(message)
         self.before_sending = before_sending
+        self.is_reset = is_reset
 
 
 class Request(msgspec.Struct, frozen=True):

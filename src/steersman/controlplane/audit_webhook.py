@@ -4,37 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
 from steersman.apiserver.audit.policy import API_VERSION
-from steersman.client.aiohttp_transport import AiohttpTransport
-from steersman.client.credentials import ConfigError
-from steersman.client.kubeconfig import load_kubeconfig
-from steersman.client.transport import Request, TransportError
-from steersman.controlplane.options import OptionError
+from steersman.asynckit.backoff import Backoff
+from steersman.client.transport import TransportError
+from steersman.controlplane.kubeconfig_webhook import (
+    TIMEOUT_SECONDS,
+    TRIES,
+    open_target,
+    read_webhook_kubeconfig,
+    retry_backoff,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
     from steersman.asynckit.clock import Clock
-    from steersman.client.kubeconfig import ClusterAccess
-    from steersman.client.transport import Transport
+    from steersman.client.transport import Request, Transport
 
-#: Upstream's backoff of webhooks: attempts, factor of the delay, and maximum jitter as a fraction.
-_TRIES: Final = 5
-_FACTOR: Final = 1.5
-_JITTER: Final = 0.2
-_TIMEOUT_SECONDS: Final = 30.0
+_FLAG: Final = "--audit-webhook-config-file"
 #: Timeout of a request while the server stops.
 _EXPEDITED_SECONDS: Final = 2.0
 
 _HEAD: Final = (
     msgspec.json.encode({"kind": "EventList", "apiVersion": API_VERSION, "metadata": {}})[:-1] + b',"items":['
 )
-_HEADERS: Final = {"content-type": "application/json", "accept": "application/json"}
 
 
 class AuditWebhook:
@@ -46,7 +43,7 @@ class AuditWebhook:
         """``target`` is the request that posts, without its body."""
         self._transport: Final = transport
         self._target: Final = target
-        self._backoff_seconds: Final = initial_backoff_seconds
+        self._backoff: Final = retry_backoff(initial_backoff_seconds)
         self._clock: Final = clock
         self._dice: Final = dice
         #: Event that ends a pause.
@@ -58,21 +55,20 @@ class AuditWebhook:
     async def write(self, lines: list[bytes]) -> None:
         """Post a batch; retry temporary failures. Raises ``OSError`` if the server does not accept it."""
         body = b"%b%b]}" % (_HEAD, b",".join([line.rstrip(b"\n") for line in lines]))
-        pause = self._backoff_seconds
-        for left in reversed(range(_TRIES)):
+        backoff = Backoff(self._backoff, dice=self._dice)
+        for left in reversed(range(TRIES)):
             failure, passes = await self._post(body)
             if not failure:
                 return
             if not passes or not left or self._is_expedited:
                 raise OSError(f"audit webhook: {failure}")
-            await self._pause(pause * (1 + _JITTER * self._dice.random()))
-            pause *= _FACTOR
+            await self._pause(backoff.next_seconds())
 
     async def _post(self, body: bytes) -> tuple[str, bool]:
         """Return the error of the request (empty on success), and True if a retry may succeed."""
         request = msgspec.structs.replace(self._target, body=body)
         try:
-            async with asyncio.timeout(_EXPEDITED_SECONDS if self._is_expedited else _TIMEOUT_SECONDS) as self._bound:
+            async with asyncio.timeout(_EXPEDITED_SECONDS if self._is_expedited else TIMEOUT_SECONDS) as self._bound:
                 answer = await self._transport.request(request)
         except TimeoutError:
             return "no answer in time", True
@@ -103,21 +99,10 @@ class AuditWebhook:
         await self._transport.close()
 
 
-def read_webhook_config(file: Path, *, clock: Clock) -> ClusterAccess:
-    """Read ``--audit-webhook-config-file``. Raise ``OptionError``."""
-    try:
-        return load_kubeconfig(file, clock=clock)
-    except ConfigError as error:
-        raise OptionError(f"--audit-webhook-config-file: {error}") from error
-
-
 def open_webhook(file: Path, *, initial_backoff_seconds: float, clock: Clock, dice: Random) -> AuditWebhook:
     """Return the webhook of a kubeconfig's current context, which posts to the exact URL of its server.
 
     Raises ``OptionError``.
     """
-    access = read_webhook_config(file, clock=clock)
-    parts = urlsplit(access.server)
-    transport = AiohttpTransport(msgspec.structs.replace(access, server=f"{parts.scheme}://{parts.netloc}"))
-    target = Request("POST", parts.path or "/", query=tuple(parse_qsl(parts.query)), headers=_HEADERS)
+    transport, target = open_target(read_webhook_kubeconfig(_FLAG, file, clock=clock))
     return AuditWebhook(transport, target, initial_backoff_seconds=initial_backoff_seconds, clock=clock, dice=dice)

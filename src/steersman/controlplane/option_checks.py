@@ -294,9 +294,16 @@ def _check_audit(options: APIServerOptions) -> None:
         # Also without a log or a webhook: an invalid policy is reported immediately.
         read_audit_policy(options.audit_policy_file)
     if options.audit_webhook_config_file is not None:
-        from steersman.controlplane.audit_webhook import read_webhook_config  # noqa: PLC0415 — few servers audit
+        _check_kubeconfig("--audit-webhook-config-file", options.audit_webhook_config_file)
 
-        read_webhook_config(options.audit_webhook_config_file, clock=RealClock())
+
+def _check_kubeconfig(flag: str, path: Path) -> None:
+    """Raise ``OptionError`` unless a webhook's kubeconfig can be read."""
+    from steersman.controlplane.kubeconfig_webhook import (  # noqa: PLC0415 — few servers have webhooks of this kind
+        read_webhook_kubeconfig,
+    )
+
+    read_webhook_kubeconfig(flag, path, clock=RealClock())
 
 
 def _audits(options: APIServerOptions) -> bool:

@@ -161,7 +161,7 @@ async def test_closed_connection_without_response_may_have_had_effect():
     async with talking(None) as (transport, _):
         with pytest.raises(TransportError) as failed:
             await transport.request(Request("POST", "/"))
-        assert not failed.value.before_sending
+        assert (failed.value.before_sending, failed.value.is_reset) == (False, True)
 
 
 async def test_mutual_tls_authenticates_client_and_server(tmp_path):

@@ -48,12 +48,13 @@ class WebhookConfigError(Exception):
 class WebhookCallError(Exception):
     """The webhook gave no usable answer; the text is upstream's.
 
-    ``status``: the error that the webhook answered with; None if it did not answer.
+    ``status``: the error that the webhook answered with; None if it did not answer. ``is_timeout``: not in time.
     """
 
-    def __init__(self, message: str, status: StatusError | None = None) -> None:
+    def __init__(self, message: str, status: StatusError | None = None, *, is_timeout: bool = False) -> None:
         super().__init__(message)
         self.status: Final = status
+        self.is_timeout: Final = is_timeout
 
 
 class Target(NamedTuple):
@@ -156,13 +157,13 @@ class WebhookClient:
                 request, timeout_seconds=timeout_seconds, body_bytes_max=response_bytes_max
             )
         except TimeoutError:
-            raise self._failure(seconds, "context deadline exceeded") from None
+            raise self._failure(seconds, "context deadline exceeded", is_timeout=True) from None
         except ExchangeError as error:
             raise self._failure(seconds, str(error)) from None
         return json_body(answer)
 
-    def _failure(self, seconds: int, reason: str) -> WebhookCallError:
-        return WebhookCallError(f"Post {quote(self.target.url(seconds))}: {reason}")
+    def _failure(self, seconds: int, reason: str, *, is_timeout: bool = False) -> WebhookCallError:
+        return WebhookCallError(f"Post {quote(self.target.url(seconds))}: {reason}", is_timeout=is_timeout)
 
     async def _dial(self) -> Connection:
         """Open a connection. Raises ``ExchangeError``."""
