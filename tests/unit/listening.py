@@ -51,10 +51,10 @@ async def listening(serve: Serve, *, tls: ssl.SSLContext | None = None) -> Async
 
 @asynccontextmanager
 async def connected_to(
-    host: str, port: int, *, tls: ssl.SSLContext | None = None
+    host: str, port: int, *, tls: ssl.SSLContext | None = None, server_hostname: str | None = None
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Open a connection."""
-    reader, writer = await asyncio.open_connection(host, port, ssl=tls)
+    """Open a connection; ``server_hostname`` is the name to send by SNI, by default the host."""
+    reader, writer = await asyncio.open_connection(host, port, ssl=tls, server_hostname=server_hostname)
     try:
         yield reader, writer
     finally:

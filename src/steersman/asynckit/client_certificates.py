@@ -19,12 +19,17 @@ import logging
 import ssl
 import threading
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _log = logging.getLogger(__name__)
 
 #: ``CRYPTO_EX_INDEX_SSL_CTX`` of OpenSSL's crypto.h.
 _EX_INDEX_SSL_CTX: Final = 1
+#: ``SSL_CTRL_SET_GROUPS_LIST`` of OpenSSL's ssl.h.
+_SET_GROUPS_LIST: Final = 92
 _POINTER: Final = ctypes.c_void_p
 #: ``CRYPTO_EX_new``: parent, ptr, ad, idx, argl, argp.
 _NewContext: Final = ctypes.CFUNCTYPE(None, _POINTER, _POINTER, _POINTER, ctypes.c_int, ctypes.c_long, _POINTER)
@@ -36,6 +41,7 @@ _SIGNATURES: Final = (
     ("ERR_set_mark", ctypes.c_int, ()),
     ("ERR_pop_to_mark", ctypes.c_int, ()),
     ("OpenSSL_version_num", ctypes.c_ulong, ()),
+    ("SSL_CTX_ctrl", ctypes.c_long, (_POINTER, ctypes.c_int, ctypes.c_long, ctypes.c_char_p)),
     ("SSL_CTX_set_cert_verify_callback", None, (_POINTER, _Verify, _POINTER)),
     ("X509_STORE_CTX_free", None, (_POINTER,)),
     ("X509_STORE_CTX_get0_cert", _POINTER, (_POINTER,)),
@@ -51,15 +57,21 @@ _SIGNATURES: Final = (
 )
 
 
-def server_context() -> ssl.SSLContext:
+def server_context(groups: Sequence[str] = ()) -> ssl.SSLContext:
     """Return a context for TLS servers, whose handshakes do not end for client certificates that do not verify.
 
-    Its ``verify_mode`` is ``CERT_NONE`` until it is set.
+    Its ``verify_mode`` is ``CERT_NONE`` until it is set. ``groups``: OpenSSL's names of the groups of the key exchange, the
+    most preferred first; empty for its defaults. Raises ``ValueError`` for groups that cannot be set.
     """
     openssl = _openssl()
-    if openssl is None:
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    return openssl.create_context()
+    if openssl is not None:
+        return openssl.create_context(":".join(groups))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    if len(groups) > 1:
+        raise ValueError("ssl's libssl is not accessible, which several curves need")
+    for group in groups:
+        context.set_ecdh_curve(group)
+    return context
 
 
 def verified_chain(tls: Any) -> list[Any]:
@@ -96,8 +108,11 @@ class _OpenSSL:
         number: int = self._functions.OpenSSL_version_num()
         return number
 
-    def create_context(self) -> ssl.SSLContext:
-        """Return a context with the callback; without it if OpenSSL does not report the context's address."""
+    def create_context(self, groups: str) -> ssl.SSLContext:
+        """Return a context with the callback; without it if OpenSSL does not report the context's address.
+
+        ``groups``: names separated by colons, empty for the defaults. Raises ``ValueError`` if they cannot be set.
+        """
         with self._lock:
             index = self._functions.CRYPTO_get_ex_new_index(_EX_INDEX_SSL_CTX, 0, None, self._on_created, None, None)
             try:
@@ -107,11 +122,22 @@ class _OpenSSL:
                 thread = threading.get_ident()
                 addresses = [address for creator, address in self._created if creator == thread]
                 self._created.clear()
+        if groups and (len(addresses) != 1 or not self._set_groups(addresses[0], groups)):
+            raise ValueError(f"OpenSSL does not support the groups {groups}")
         if len(addresses) == 1:
             self._functions.SSL_CTX_set_cert_verify_callback(addresses[0], self._on_verify, None)
         else:
             _log.warning("OpenSSL reported %d contexts for one: unknown client certificates end connections", len(addresses))  # fmt: skip
         return context
+
+    def _set_groups(self, context: int, groups: str) -> bool:
+        functions = self._functions
+        functions.ERR_set_mark()
+        try:
+            is_set: bool = functions.SSL_CTX_ctrl(context, _SET_GROUPS_LIST, 0, groups.encode()) == 1
+        finally:
+            functions.ERR_pop_to_mark()
+        return is_set
 
     def _record_created(self, address: int, *_: object) -> None:
         self._created.append((threading.get_ident(), address))

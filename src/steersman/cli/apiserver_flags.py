@@ -156,14 +156,12 @@ _SECURE_SERVING: Final = (
     Flag(
         "tls-cipher-suites",
         values.names,
-        "Cipher suites for TLS 1.2 and older",
-        unused="the cipher suites are OpenSSL's defaults for TLS 1.2 and newer",
+        "Cipher suites for TLS 1.2, by their IANA names (default those of OpenSSL)",
     ),
     Flag(
         "tls-curve-preferences",
         values.integers,
-        "Numeric IDs of the curves for the key exchange",
-        unused="the curves are OpenSSL's defaults",
+        "Curves for the key exchange by their numeric IDs, the most preferred first (default those of OpenSSL)",
     ),
     Flag(
         "tls-min-version",
@@ -174,8 +172,8 @@ _SECURE_SERVING: Final = (
     Flag(
         "tls-sni-cert-key",
         values.certificate_pairs,
-        "Certificate and key for some host names",
-        unused="--tls-cert-file is the only certificate",
+        "Certificate and key for some host names: cert.pem,key.pem or cert.pem,key.pem:*.foo.com,foo.com; without names, for"
+        " those of the certificate; may be repeated",
     ),
 )
 _FEATURES: Final = (

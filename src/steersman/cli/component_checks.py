@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steersman.controllers.manager.leader_migration import read_leader_migration
-from steersman.controlplane.option_checks import check_readable
+from steersman.controlplane.file_checks import check_key_pair, check_readable
 from steersman.controlplane.options import OptionError
+from steersman.controlplane.tls_options import check_named_cert_keys, check_tls_policy
 from steersman.runtime.leader_election import emulation_version_of, timing_of
 
 if TYPE_CHECKING:
@@ -72,8 +73,10 @@ def check_controllers(options: ManagerOptions) -> None:
             raise OptionError(f"--allocate-node-cidrs: {error}") from error
 
 
-def check_serving(options: ServingOptions) -> None:
-    """Reject unreadable or invalid files, and paths with a ``*`` that is not their last character."""
+def check_serving(options: ServingOptions) -> list[str]:
+    """Return warnings to log. Rejects unreadable or invalid files, unknown cipher suites and curves, and paths with a ``*`` that
+    is not their last character.
+    """
     from steersman.runtime.delegated_access import PathMatcher  # noqa: PLC0415 — ``up`` does without
 
     if bool(options.tls_cert_file) != bool(options.tls_private_key_file):
@@ -87,24 +90,20 @@ def check_serving(options: ServingOptions) -> None:
     ):
         if path:
             check_readable(flag, Path(path))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     if options.tls_cert_file:
-        try:
-            context.load_cert_chain(options.tls_cert_file, options.tls_private_key_file)
-        except ssl.SSLError as error:
-            files = f"{options.tls_cert_file} and {options.tls_private_key_file}"
-            raise OptionError(
-                f"--tls-cert-file and --tls-private-key-file: {files} are not a PEM certificate and its key"
-            ) from error
+        flags = "--tls-cert-file and --tls-private-key-file"
+        check_key_pair(flags, options.tls_cert_file, options.tls_private_key_file)
+    check_named_cert_keys(options)
     if options.client_ca_file:
         try:
-            context.load_verify_locations(options.client_ca_file)
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(options.client_ca_file)
         except ssl.SSLError as error:
             raise OptionError(f"--client-ca-file: {options.client_ca_file} holds no PEM certificates") from error
     try:
         PathMatcher(options.authorization_always_allow_paths)
     except ValueError as error:
         raise OptionError(f"--authorization-always-allow-paths: {error}") from error
+    return check_tls_policy(options)
 
 
 def check_nodes(options: NodesOptions) -> None:

@@ -101,6 +101,7 @@ def _run_scheduler(flag_parser: FlagParser, parsed: Namespace) -> int:
             table=SCHEDULER_FLAGS,
             options=scheduler.options,
         )
+        warnings += parsed.serving_warnings
     for message in deprecations(parsed, SCHEDULER_FLAGS):
         sys.stderr.write(f"{message}\n")
     work = run_scheduler(scheduler, parent_pipe=parsed.parent_pipe, serving=serving)

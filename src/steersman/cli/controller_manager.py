@@ -71,6 +71,7 @@ def parse(arguments: Sequence[str]) -> tuple[ManagerOptions, argparse.Namespace]
         sys.stderr.write(f"{message}\n")
     parsed.warnings = [
         *gate_warnings,
+        *parsed.serving_warnings,
         *without_effect(parsed, CONTROLLER_MANAGER_FLAGS, ManagerOptions, ControllerManagerServing, handled=HANDLED),
     ]
     return options, parsed

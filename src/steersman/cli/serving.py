@@ -28,9 +28,12 @@ def make_serving(
     table: FlagTable,
     options: msgspec.Struct,
 ) -> Serving:
-    """Return the serving settings of a component. ``options`` are its other options. Raises ``OptionError``."""
+    """Return the serving settings of a component. ``options`` are its other options. Raises ``OptionError``.
+
+    Sets ``serving_warnings`` of ``parsed`` to the messages to log.
+    """
     serving = kind(**explicit_options(kind, parsed))
-    check_serving(serving)
+    parsed.serving_warnings = check_serving(serving)
     description = ComponentDescription(
         component=component,
         configuration_name=configuration_name,

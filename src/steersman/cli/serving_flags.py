@@ -13,7 +13,6 @@ from steersman.cli.flag_table import Flag, FlagTable
 
 _ONE_REQUEST: Final = "connections are HTTP/1.1"
 _NO_FRONT_PROXY: Final = "front proxies do not authenticate here; use tokens or client certificates"
-_OPENSSL: Final = "OpenSSL's defaults apply"
 
 SERVING_FLAGS: Final[FlagTable] = {
     "secure serving": (
@@ -40,14 +39,12 @@ SERVING_FLAGS: Final[FlagTable] = {
         Flag(
             "tls-cipher-suites",
             values.names,
-            "Cipher suites for TLS 1.2 and older, by their IANA names",
-            unused=_OPENSSL,
+            "Cipher suites for TLS 1.2, by their IANA names (default those of OpenSSL)",
         ),
         Flag(
             "tls-curve-preferences",
             values.integers,
-            "Numeric IDs of the curves for the key exchange",
-            unused=_OPENSSL,
+            "Curves for the key exchange by their numeric IDs, the most preferred first (default those of OpenSSL)",
         ),
         Flag(
             "tls-min-version",
@@ -58,8 +55,8 @@ SERVING_FLAGS: Final[FlagTable] = {
         Flag(
             "tls-sni-cert-key",
             values.certificate_pairs,
-            "Certificate and key for some host names: cert.pem,key.pem or cert.pem,key.pem:name,name; may be repeated",
-            unused="--tls-cert-file is the only certificate",
+            "Certificate and key for some host names: cert.pem,key.pem or cert.pem,key.pem:*.foo.com,foo.com; without names,"
+            " for those of the certificate; may be repeated",
         ),
     ),
     "authentication": (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from steersman.apiserver.authn.client_certificate import digests_of
 from steersman.apiserver.proxying.connections import client_tls
 from steersman.apiserver.server.http1.serving import Serving, listen
-from steersman.apiserver.server.http1.tls import TLSFileError, TLSFiles, load_cert_chain, tls_context
+from steersman.apiserver.server.http1.tls import TLSFileError, TLSFiles, load_cert_chain
 from steersman.apiserver.workers import are_workers_busy
 from steersman.asynckit.clock import RealClock
 from steersman.asynckit.tasks import Supervisor
@@ -22,6 +22,7 @@ from steersman.controlplane.bootstrap.authentication_config import Authenticatio
 from steersman.controlplane.bootstrap.public_address import PublicEndpoint, public_address
 from steersman.controlplane.core import ServerCore
 from steersman.controlplane.cyclic_garbage import OldGeneration
+from steersman.controlplane.dynamic_certificates import DynamicCertificates
 from steersman.controlplane.kubeconfig import Access, write_kubeconfig
 from steersman.controlplane.memory import process_trimmer
 from steersman.controlplane.option_checks import check_options
@@ -29,6 +30,8 @@ from steersman.controlplane.options import OptionError, default_data_dir
 from steersman.controlplane.pki import PKI, PKIError, ensure_pki, server_names
 from steersman.controlplane.resources import HEARTBEAT_PREFIXES
 from steersman.controlplane.service_account_keys import ServiceAccountKeys
+from steersman.controlplane.serving_certificates import ANY_ADDRESS
+from steersman.controlplane.tls_options import named_cert_keys, tls_policy
 
 if TYPE_CHECKING:
     import socket
@@ -58,6 +61,7 @@ class APIServer:
         self._temporary: Path | None = None
         self._core: ServerCore | None = None
         self._serving: Serving | None = None
+        self._certificates: DynamicCertificates | None = None
         self._tasks = Supervisor("API server process")
         #: URL and credentials of the admin.
         self.access: Access
@@ -107,11 +111,10 @@ class APIServer:
         core.defaults.makes_service_accounts = self._makes_service_accounts
         if self._makes_service_accounts:  # the controllers will read the key, whose creation is slow
             self._key_file = asyncio.create_task(core.keys.signing_file(), name="service account key")
-        tls = self._load_certificates(core, directory)
+        self._certificates = certificates = self._load_certificates(core, directory)
         address = self._public_address()
-        authentication = self._authentication_info(self.pki)
-        core.certificate_authorities.clients = digests_of(authentication.client_ca)
-        core.certificate_authorities.front_proxies = digests_of(authentication.request_header_client_ca)
+        authentication = self._authentication_info()
+        self._trust(authentication)
         sock = self._listen()
         port = sock.getsockname()[1]
         core.address = _authority(self.options.advertise_address or self.options.bind_address, port)
@@ -119,7 +122,8 @@ class APIServer:
             core.bootstrap.public_endpoint = PublicEndpoint(address, port) if address else None
             core.bootstrap.authentication = authentication
         self._serving = Serving(core.app, clock=self._clock)
-        await self._serving.start(sock, tls)
+        await self._serving.start(sock, certificates.tls.context)
+        self._tasks.start("TLS files", certificates.run())
         self._write_kubeconfig(self.pki, directory, port)
         self._start_memory_tasks()
         await core.start()
@@ -150,12 +154,19 @@ class APIServer:
             encryption.on_key_change = core.resources.registry.mark_stale
         return core
 
-    def _load_certificates(self, core: ServerCore, directory: Path) -> ssl.SSLContext:
-        """Create missing certificates; return the TLS context of the server. Raises ``OptionError``."""
+    def _load_certificates(self, core: ServerCore, directory: Path) -> DynamicCertificates:
+        """Create missing certificates; return the TLS of the server. Raises ``OptionError``."""
         core.resources.connections.kubelet_tls = kubelets = client_tls()
         try:
             self.pki = pki = ensure_pki(directory / "pki", self._names(), now=self._clock.now())
-            tls = tls_context(self._tls_files(pki))
+            certificates = DynamicCertificates(
+                self._tls_files(pki),
+                named_cert_keys(self.options),
+                address="" if self.options.bind_address in ANY_ADDRESS else self.options.bind_address,
+                read_authorities=self._authentication_info,
+                apply_authorities=self._change_authorities,
+                clock=self._clock,
+            )
             self._identify_to_kubelets(kubelets, pki)
             core.aggregator.identity = self._front_proxy_identity(pki)
         except (PKIError, TLSFileError) as error:
@@ -164,7 +175,22 @@ class APIServer:
             raise OptionError(
                 f"--data-dir: {directory / 'pki'} holds a damaged certificate or key; remove it to have all recreated"
             ) from error
-        return tls
+        return certificates
+
+    def _trust(self, authentication: AuthenticationInfo) -> None:
+        """Authenticate clients and front proxies by their authorities."""
+        assert self._core is not None
+        authorities = self._core.certificate_authorities
+        authorities.clients = digests_of(authentication.client_ca)
+        authorities.front_proxies = digests_of(authentication.request_header_client_ca)
+
+    async def _change_authorities(self, authentication: AuthenticationInfo) -> None:
+        """Trust and publish other authorities. Raises ``ClientError``."""
+        assert self._core is not None
+        self._trust(authentication)
+        if self._core.bootstrap is not None:
+            self._core.bootstrap.authentication = authentication
+            await self._core.bootstrap.publish_authentication()
 
     def _public_address(self) -> str:
         """Return the address for the Endpoints ``kubernetes``; empty, with a warning, if there is none."""
@@ -199,9 +225,9 @@ class APIServer:
         load_cert_chain(client_tls(), certificate, key)
         return certificate, key
 
-    def _authentication_info(self, pki: PKI) -> AuthenticationInfo:
+    def _authentication_info(self) -> AuthenticationInfo:
         """Return the authorities and front proxy headers to publish for aggregated API servers. Raises ``OSError``."""
-        options = self.options
+        options, pki = self.options, self.pki
         more = () if options.client_ca_file is None else (options.client_ca_file,)
         return AuthenticationInfo(
             client_ca="".join(path.read_text() for path in (pki.ca.certificate, *more)),
@@ -280,7 +306,7 @@ class APIServer:
             options.tls_cert_file or pki.server.certificate,
             options.tls_private_key_file or pki.server.key,
             (pki.ca.certificate, *more, options.requestheader_client_ca_file or pki.front_proxy_ca.certificate),
-            ssl.TLSVersion.TLSv1_3 if options.tls_min_version == "VersionTLS13" else ssl.TLSVersion.TLSv1_2,
+            tls_policy(options),
         )
 
     def _write_kubeconfig(self, pki: PKI, directory: Path, port: int) -> None:

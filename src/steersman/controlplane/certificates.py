@@ -62,6 +62,26 @@ def check_ca(certificate: bytes, key: bytes) -> tuple[datetime, str]:
     return loaded.not_valid_after_utc, f"{loaded.serial_number:x}"
 
 
+class CertificateNames(msgspec.Struct, frozen=True):
+    """Common name of a certificate, empty for none, and its DNS names."""
+
+    common: str
+    dns: list[str]
+
+
+def names_of(certificate: bytes) -> CertificateNames:
+    """Return the names of the first certificate of a chain in PEM. Raises ``ValueError``."""
+    leaf = x509.load_pem_x509_certificates(certificate)[0]
+    common = leaf.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    try:
+        alternatives = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        dns = []
+    else:
+        dns = alternatives.get_values_for_type(x509.DNSName)
+    return CertificateNames(str(common[-1].value) if common else "", dns)
+
+
 def make_server(name: str, hosts: list[str], authority: Pems, *, now: datetime, life: timedelta) -> Pems:
     """Return a serving certificate for host names and addresses."""
     alternatives = [_general_name(host) for host in hosts]

@@ -1,6 +1,6 @@
 """HTTPS of a component: certificate, client authorities, delegated access, and the pages that only this port serves.
 
-The files of the certificate and of the client authorities, and the ConfigMap ``extension-apiserver-authentication``, are
+The files of certificates and of the client authorities, and the ConfigMap ``extension-apiserver-authentication``, are
 read again once a minute. Upstream: ``k8s.io/apiserver/pkg/server/options`` and its ``dynamiccertificates``.
 """
 
@@ -13,6 +13,7 @@ from asyncio import to_thread
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from steersman.asynckit.server_names import ServerContexts, ServerTLS
 from steersman.client import tree
 from steersman.client.aiohttp_transport import AiohttpTransport
 from steersman.client.client import Client
@@ -21,7 +22,8 @@ from steersman.client.credentials import ConfigError
 from steersman.client.errors import ClientError
 from steersman.client.kubeconfig import in_cluster
 from steersman.controlplane import component_pages
-from steersman.controlplane.serving_certificates import PemPair, make_context, read_or_make_pair
+from steersman.controlplane.serving_certificates import ANY_ADDRESS, PemPair, make_context, read_or_make_pair
+from steersman.controlplane.tls_options import named_cert_keys, tls_policy
 from steersman.runtime import profiling
 from steersman.runtime.access_metrics import AccessMetrics
 from steersman.runtime.delegated_access import CacheTimes, DelegatedAccess
@@ -84,9 +86,10 @@ class SecureServing:
             options.authentication_kubeconfig, "authentication", description.component, stack
         )
         access_reviewer = _reviewer(options.authorization_kubeconfig, "authorization", description.component, stack)
+        self._named = named_cert_keys(options)
         #: Certificate of this process, without a file or directory.
         self._own_pair: PemPair | None = None
-        self._loaded: tuple[PemPair, str] | None = None
+        self._loaded: tuple[list[PemPair], str] | None = None
         self.server: Final = HttpServer(
             host=options.bind_address,
             port=options.secure_port,
@@ -140,11 +143,28 @@ class SecureServing:
             pair = await to_thread(read_or_make_pair, self._options, self._component, now=self._clock.now())
         if not (self._options.tls_cert_file or self._options.cert_dir):
             self._own_pair = pair
-        if (pair, client_ca) == self._loaded:
+        pairs = [pair, *await to_thread(self._read_named_pairs)]
+        if (pairs, client_ca) == self._loaded:
             return
-        context = await to_thread(make_context, pair, client_ca, minimum_version=self._options.tls_min_version)
-        await self.server.replace_tls(context)
-        self._loaded = (pair, client_ca)
+        contexts = await to_thread(self._make_contexts, pairs, client_ca)
+        await self.server.replace_tls(ServerTLS(contexts).context)
+        self._loaded = (pairs, client_ca)
+
+    def _read_named_pairs(self) -> list[PemPair]:
+        return [PemPair(named.certificate.read_bytes(), named.key.read_bytes()) for named in self._named]
+
+    def _make_contexts(self, pairs: list[PemPair], client_ca: str) -> ServerContexts:
+        """Return the contexts of the default pair and the named ones."""
+        policy = tls_policy(self._options)
+        contexts = [make_context(pair, client_ca, policy=policy) for pair in pairs]
+        if not self._named:
+            return ServerContexts(contexts[0])
+        from steersman.controlplane.sni_certificates import LoadedCertificate, server_contexts  # noqa: PLC0415 — few
+
+        names = [(), *(named.names for named in self._named)]
+        default, *others = map(LoadedCertificate, contexts, [pair.certificate for pair in pairs], names)
+        address = self._options.bind_address
+        return server_contexts(default, others, address="" if address in ANY_ADDRESS else address)
 
     async def _client_ca(self) -> str:
         """Return the authorities of client certificates in PEM: those of the file, or else of the cluster. Raises ``ClientError``, ``OSError``."""

@@ -15,7 +15,9 @@ from urllib.parse import urlsplit
 
 from steersman.apimachinery.gotext import quote
 from steersman.asynckit.clock import RealClock
+from steersman.controlplane.file_checks import check_key_pair, check_readable
 from steersman.controlplane.options import ENDPOINT_RECONCILERS, OptionError
+from steersman.controlplane.tls_options import check_named_cert_keys, check_tls_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +47,7 @@ _FILE_OPTIONS: Final = (
 
 
 def check_options(options: APIServerOptions) -> list[str]:
-    """Return warnings to log about options without effect. Raises ``OptionError`` for the first invalid option."""
+    """Return warnings to log, e.g. about options without effect. Raises ``OptionError`` for the first invalid option."""
     _check_files(options)
     _check_addresses(options)
     _check_ports(options)
@@ -56,7 +58,7 @@ def check_options(options: APIServerOptions) -> list[str]:
     _check_storage(options)
     _check_directory(options)
     _check_etcd(options)
-    warnings: list[str] = []
+    warnings = check_tls_policy(options)
     if options.feature_gates:
         from steersman.controlplane.feature_gates import check_feature_gates  # noqa: PLC0415 — few starts set gates
 
@@ -118,17 +120,6 @@ def _paths(options: APIServerOptions) -> Iterator[tuple[str, Path]]:
                 yield _flag(option), path
 
 
-def check_readable(flag: str, path: Path) -> None:
-    """Raise ``OptionError`` unless ``path`` is a file that this process can read."""
-    try:
-        if path.is_dir():
-            raise OptionError(f"{flag}: {path} is a directory, expected a file")
-        with path.open("rb"):
-            pass
-    except OSError as error:
-        raise OptionError(f"{flag}: cannot read {path}: {(error.strerror or str(error)).lower()}") from error
-
-
 def _check_etcd(options: APIServerOptions) -> None:
     """Validate the options of etcd. Upstream: ``EtcdOptions.Validate``, ``tls.LoadX509KeyPair``."""
     if not options.etcd_servers:
@@ -161,13 +152,9 @@ def _check_files(options: APIServerOptions) -> None:
 
 def _check_certificates(options: APIServerOptions) -> None:
     if options.tls_cert_file is not None and options.tls_private_key_file is not None:
-        try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(options.tls_cert_file, options.tls_private_key_file)
-        except ssl.SSLError as error:
-            files = f"{options.tls_cert_file} and {options.tls_private_key_file}"
-            raise OptionError(
-                f"--tls-cert-file and --tls-private-key-file: {files} are not a PEM certificate and its key"
-            ) from error
+        flags = "--tls-cert-file and --tls-private-key-file"
+        check_key_pair(flags, options.tls_cert_file, options.tls_private_key_file)
+    check_named_cert_keys(options)
     for flag, path in (
         ("--client-ca-file", options.client_ca_file),
         ("--oidc-ca-file", options.oidc_ca_file),

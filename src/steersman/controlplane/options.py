@@ -56,6 +56,11 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     client_ca_file: Path | None = None
     #: ``VersionTLS12`` or ``VersionTLS13``; anything else is ``VersionTLS12``.
     tls_min_version: str = ""
+    #: Cipher suites for TLS 1.2 by their names, and curves by their numbers; empty for the defaults of OpenSSL.
+    tls_cipher_suites: tuple[str, ...] = ()
+    tls_curve_preferences: tuple[int, ...] = ()
+    #: Certificates for some host names: ``cert,key`` or ``cert,key:name,name``.
+    tls_sni_cert_key: tuple[str, ...] = ()
     #: Allow other processes to listen on the same port (``SO_REUSEPORT``).
     permit_port_sharing: bool = False
     #: Path of the admin's kubeconfig; None: in the data directory.

@@ -12,25 +12,18 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from steersman.asynckit.client_certificates import server_context
+from steersman.asynckit.tls_policy import DEFAULT_POLICY
 from steersman.controlplane.files import write_private
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from steersman.asynckit.tls_policy import TLSPolicy
     from steersman.runtime.serving_options import ServingOptions
 
 _CA_LIFE: Final = timedelta(days=3650)
 _LEAF_LIFE: Final = timedelta(days=365)
-_ANY_ADDRESS: Final = ("0.0.0.0", "::")  # noqa: S104 — compared with, not bound
-
-TLS_VERSIONS: Final = {
-    "": ssl.TLSVersion.TLSv1_2,
-    "VersionTLS10": ssl.TLSVersion.TLSv1_2,
-    "VersionTLS11": ssl.TLSVersion.TLSv1_2,
-    "VersionTLS12": ssl.TLSVersion.TLSv1_2,
-    "VersionTLS13": ssl.TLSVersion.TLSv1_3,
-}
+ANY_ADDRESS: Final = ("0.0.0.0", "::")  # noqa: S104 — compared with, not bound
 
 
 class PemPair(NamedTuple):
@@ -65,20 +58,19 @@ def make_self_signed(component: str, address: str, *, now: datetime) -> PemPair:
 
     authority = certificates.make_ca(f"{component}-ca", now=now, life=_CA_LIFE)
     hosts = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
-    if address and address not in _ANY_ADDRESS:
+    if address and address not in ANY_ADDRESS:
         hosts.append(address)
     pems = certificates.make_server(component, list(dict.fromkeys(hosts)), authority, now=now, life=_LEAF_LIFE)
     return PemPair(pems.certificate + authority.certificate, pems.key)
 
 
-def make_context(pair: PemPair, client_ca: str, *, minimum_version: str = "") -> ssl.SSLContext:
+def make_context(pair: PemPair, client_ca: str, *, policy: TLSPolicy = DEFAULT_POLICY) -> ssl.SSLContext:
     """Return a context for HTTP/1.1 that asks for client certificates of ``client_ca`` (PEM) if there is one.
 
     A certificate that does not verify does not end the handshake: its connection has no verified chain.
     Raises ``ssl.SSLError`` for a pair or authorities that are not valid.
     """
-    context = server_context()
-    context.minimum_version = TLS_VERSIONS[minimum_version]
+    context = policy.create_context()
     context.set_alpn_protocols(["http/1.1"])
     with tempfile.TemporaryDirectory(prefix="steersman-serving-") as directory:  # OpenSSL reads pairs from files only
         path = Path(directory) / "pair.pem"

@@ -25,6 +25,11 @@ class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
     tls_private_key_file: str = ""
     #: ``VersionTLS12`` or ``VersionTLS13``; empty for TLS 1.2.
     tls_min_version: str = ""
+    #: Cipher suites for TLS 1.2 by their names, and curves by their numbers; empty for the defaults of OpenSSL.
+    tls_cipher_suites: tuple[str, ...] = ()
+    tls_curve_preferences: tuple[int, ...] = ()
+    #: Certificates for some host names: ``cert,key`` or ``cert,key:name,name``.
+    tls_sni_cert_key: tuple[str, ...] = ()
 
     #: Certificate authorities of client certificates; empty: those of the cluster, see ``authentication_skip_lookup``.
     client_ca_file: str = ""

@@ -128,6 +128,20 @@ _API_SERVER = [
         "--tls-cert-file and --tls-private-key-file: garbage and garbage are not a PEM certificate and its key",
     ),
     (
+        "--tls-sni-cert-key=garbage",
+        'invalid argument "garbage" for "--tls-sni-cert-key" flag: expected comma separated certificate and key file paths',
+    ),
+    ("--tls-sni-cert-key=none,garbage:a", "--tls-sni-cert-key: cannot read none: no such file or directory"),
+    (
+        "--tls-sni-cert-key=garbage,garbage",
+        "--tls-sni-cert-key: garbage and garbage are not a PEM certificate and its key",
+    ),
+    ("--tls-cipher-suites=TLS_FOO", "--tls-cipher-suites: Cipher suite TLS_FOO not supported or doesn't exist"),
+    (
+        "--tls-curve-preferences=-1",
+        "--tls-curve-preferences: curve preference -1 is out of range (must be 1-65535)",
+    ),
+    (
         "--service-account-signing-key-file=none",
         "--service-account-signing-key-file: cannot read none: no such file or directory",
     ),

@@ -41,6 +41,9 @@ def test_flag_values_are_those_given_and_defaults():
     ("argument", "message"),
     [
         ("--tls-cert-file=/a", "--tls-cert-file and --tls-private-key-file need each other"),
+        ("--tls-sni-cert-key=/dev/null,/dev/null", "--tls-sni-cert-key: /dev/null and /dev/null are not a PEM"),
+        ("--tls-cipher-suites=TLS_FOO", "--tls-cipher-suites: Cipher suite TLS_FOO not supported or doesn't exist"),
+        ("--tls-curve-preferences=23,23", "--tls-curve-preferences: duplicate curve preference 23"),
         ("--client-ca-file=/missing", "--client-ca-file: cannot read /missing"),
         ("--authentication-kubeconfig=/missing", "--authentication-kubeconfig: cannot read /missing"),
         ("--authorization-always-allow-paths=/a*b", "only trailing * allowed"),
@@ -51,3 +54,8 @@ def test_options_that_cannot_be_used_end_the_command(argument, message, capsys):
     with pytest.raises(SystemExit):
         parse([argument])
     assert message in capsys.readouterr().err
+
+
+def test_insecure_cipher_suites_are_logged():
+    _, process = parse(["--tls-cipher-suites=TLS_RSA_WITH_AES_128_CBC_SHA"])
+    assert "Use of insecure cipher 'TLS_RSA_WITH_AES_128_CBC_SHA' detected." in process.warnings

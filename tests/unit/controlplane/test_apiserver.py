@@ -6,6 +6,7 @@ import ssl
 import pytest
 import yaml
 from tests.busy_machine import HANG_SECONDS
+from tests.unit import serving_certificates
 from tests.unit.listening import connected_to
 
 from steersman.asynckit.clock import RealClock
@@ -17,9 +18,9 @@ from steersman.storage.sqlite import SqliteStore
 from steersman.storage.sqlite.errors import StoreLocked
 
 
-async def get(server: APIServer, path: str, *, with_certificate: bool = True) -> bytes:
-    context = ssl.create_default_context(cafile=server.access.ca)
-    if with_certificate:
+async def get(server: APIServer, path: str, *, with_certificate: bool = True, tls=None) -> bytes:
+    context = tls or ssl.create_default_context(cafile=server.access.ca)
+    if with_certificate and tls is None:
         context.load_cert_chain(server.access.client.certificate, server.access.client.key)
     host, _, port = server.url.removeprefix("https://").rpartition(":")
     async with connected_to(host, int(port), tls=context) as (reader, writer):
@@ -64,6 +65,30 @@ async def test_objects_survive_and_a_second_start_is_refused(tmp_path):
     await server.stop()
     server = await APIServer.start(options)
     assert (await get(server, "/api/v1/namespaces/default")).rpartition(b"\r\n\r\n")[2] == first
+    await server.stop()
+
+
+async def test_changed_client_authorities_are_trusted_and_published_without_a_restart(tmp_path):
+    first, second = (serving_certificates.make_authority(name) for name in ("first", "second"))
+    path = tmp_path / "clients.crt"
+    path.write_bytes(first.certificate)
+    options = APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path / "data", client_ca_file=path)
+    server = await APIServer.start(options)
+    clients = {
+        authority.serial: serving_certificates.client_context(tmp_path, authority, user="a", groups=("system:masters",))
+        for authority in (first, second)
+    }
+    codes = {first.serial: b"200", second.serial: b"401"}
+    for serial, code in codes.items():
+        assert (await get(server, "/api/v1/nodes", tls=clients[serial])).split()[1] == code
+    path.write_bytes(second.certificate)
+    await server._certificates.reload()
+    for serial, code in zip(clients, reversed(codes.values()), strict=True):
+        assert (await get(server, "/api/v1/nodes", tls=clients[serial])).split()[1] == code
+    published = await server._core.bootstrap.client.get(
+        tree("v1", "ConfigMap"), "extension-apiserver-authentication", namespace="kube-system"
+    )
+    assert second.certificate.decode().strip() in published["data"]["client-ca-file"]
     await server.stop()
 
 

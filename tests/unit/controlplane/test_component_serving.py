@@ -4,11 +4,12 @@ import logging
 from contextlib import AsyncExitStack
 
 import pytest
+from cryptography import x509
 from prometheus_client import CollectorRegistry
 from tests.unit import serving_certificates
 from tests.unit.listening import connected_to
 
-from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.client import Client
 from steersman.client.errors import NotFound
 from steersman.controlplane import component_serving
@@ -143,3 +144,29 @@ async def test_manager_without_a_secure_port_has_no_server(stack, client):
     await add_secure_server(manager, None, stack)
     await add_secure_server(manager, Serving(ServingOptions(), DESCRIPTION), stack)
     assert manager._servers == []
+
+
+async def test_server_name_chooses_the_certificate_and_its_files_are_read_again(stack, clock, monkeypatch, tmp_path):
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+
+    def write(component):
+        pair = make_self_signed(component, "", now=RealClock().now())
+        (tmp_path / "a.crt").write_bytes(pair.certificate)
+        (tmp_path / "a.key").write_bytes(pair.key)
+        return x509.load_pem_x509_certificate(pair.certificate)
+
+    async def certificate(name):
+        client = serving_certificates.client_context(tmp_path)
+        port = serving.server.port
+        async with connected_to("127.0.0.1", port, tls=client, server_hostname=name) as (_, writer):
+            return x509.load_der_x509_certificate(writer.get_extra_info("ssl_object").getpeercert(binary_form=True))
+
+    named = write("named")
+    serving = make(stack, clock, tls_sni_cert_key=(f"{tmp_path}/a.crt,{tmp_path}/a.key:*.example.com",))
+    await serving.start()
+    async with serving.server:
+        assert await certificate("a.example.com") == named
+        assert await certificate("example.com") != named
+        renewed = write("renewed")
+        await serving._load("")
+        assert await certificate("a.example.com") == renewed

@@ -7,6 +7,7 @@ import pytest
 from cryptography import x509
 
 from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.tls_policy import TLSPolicy
 from steersman.controlplane.serving_certificates import make_context, make_self_signed, read_or_make_pair
 from steersman.runtime.serving_options import ServingOptions
 
@@ -53,7 +54,7 @@ def test_context_requests_client_certificates_only_with_an_authority():
     [("", ssl.TLSVersion.TLSv1_2), ("VersionTLS10", ssl.TLSVersion.TLSv1_2), ("VersionTLS13", ssl.TLSVersion.TLSv1_3)],
 )
 def test_context_has_the_minimum_version(text, version):
-    context = make_context(make_self_signed(NAME, "", now=NOW), "", minimum_version=text)
+    context = make_context(make_self_signed(NAME, "", now=NOW), "", policy=TLSPolicy(text))
     assert context.minimum_version is version
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from steersman.controlplane.bootstrap.authentication_config import CONFIG_MAPS, NAME, NAMESPACE, publish
+from steersman.controlplane.bootstrap.authentication_config import CONFIG_MAPS, NAME, NAMESPACE
 from steersman.runtime.controller import Controller
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
-    from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo
+    from collections.abc import Awaitable, Callable
+
     from steersman.runtime.context import ControllerContext
 
 #: Resync period, in case of missed events.
@@ -24,10 +25,15 @@ class AuthenticationController(Controller):
     name: ClassVar[str] = "cluster-authentication-info"
 
     def __init__(
-        self, context: ControllerContext, info: AuthenticationInfo, *, interval_seconds: float = INTERVAL_SECONDS
+        self,
+        context: ControllerContext,
+        publish: Callable[[], Awaitable[None]],
+        *,
+        interval_seconds: float = INTERVAL_SECONDS,
     ) -> None:
+        """``publish`` adds the current settings to the live ConfigMap."""
         super().__init__(context)
-        self._info = info
+        self._publish = publish
         self._interval_seconds = interval_seconds
         self.watch(CONFIG_MAPS, keys=lambda _: (_KEY,), namespace=NAMESPACE, field_selector=f"metadata.name={NAME}")
 
@@ -36,6 +42,6 @@ class AuthenticationController(Controller):
         self.queue.add(_KEY)
 
     async def reconcile(self, key: str) -> Result | None:
-        """Publish the settings, based on the live ConfigMap."""
-        await publish(self.client, self._info)
+        """Publish the settings."""
+        await self._publish()
         return Result(requeue_after_seconds=self._interval_seconds)

@@ -167,7 +167,7 @@ class BootstrapController:
         hooks.add("start-service-ip-repair-controllers", self._repair_first, after=[_SERVICE_HOOK])
         hooks.add(
             "start-cluster-authentication-info-controller",
-            self._tolerant_hook(self._publish_authentication),
+            self._tolerant_hook(self.publish_authentication),
             after=[NAMESPACES_HOOK],
         )
         hooks.add(
@@ -244,7 +244,8 @@ class BootstrapController:
         await self.reconciler.reconcile(correct_ports=True)
         await self._take_identity()
 
-    async def _publish_authentication(self) -> None:
+    async def publish_authentication(self) -> None:
+        """Write ``authentication`` to its ConfigMap. Raises ``ApiError``, ``ClientError``."""
         if self.authentication is not None:
             await authentication_config.publish(self.client, self.authentication)
 

@@ -89,7 +89,7 @@ class BootstrapLoops:
         if bootstrap.authentication is not None:
             self._controllers.append(
                 AuthenticationController(
-                    context, bootstrap.authentication, interval_seconds=AUTHENTICATION_SECONDS * factor
+                    context, bootstrap.publish_authentication, interval_seconds=AUTHENTICATION_SECONDS * factor
                 )
             )
 

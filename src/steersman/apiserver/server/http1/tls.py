@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from steersman.asynckit.client_certificates import server_context
+from steersman.asynckit.tls_policy import DEFAULT_POLICY, TLSPolicy
 
 #: ``X509_V_FLAG_NO_CHECK_TIME`` of OpenSSL's x509_vfy.h, which ``ssl.VerifyFlags`` does not name.
 _NO_CHECK_TIME: Final = 0x200000
@@ -19,23 +19,21 @@ class TLSFileError(ValueError):
 
 
 class TLSFiles(msgspec.Struct, frozen=True):
-    """Files of the certificate, its key and the CAs of client certificates."""
+    """Files of the certificate, its key and the CAs of client certificates, and the settings of handshakes."""
 
     certificate: Path
     key: Path
     client_cas: tuple[Path, ...] = ()
-    #: Minimum TLS version.
-    minimum_version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
+    policy: TLSPolicy = DEFAULT_POLICY
 
 
 def tls_context(files: TLSFiles) -> ssl.SSLContext:
-    """Return a context with the minimum TLS version, ALPN HTTP/1.1 and optional client certificates.
+    """Return a context with the TLS policy, ALPN HTTP/1.1 and optional client certificates.
 
     A client certificate that does not verify does not end the handshake, and the authenticator checks validity periods.
     No session tickets are issued, as a resumed session does not keep the chain. Raises ``TLSFileError``.
     """
-    context = server_context()
-    context.minimum_version = files.minimum_version
+    context = files.policy.create_context()
     load_cert_chain(context, files.certificate, files.key)
     # Only supported protocols are offered: clients would use h2 otherwise.
     context.set_alpn_protocols(["http/1.1"])

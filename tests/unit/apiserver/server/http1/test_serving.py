@@ -18,6 +18,7 @@ from steersman.apiserver.server.http1.limits import HEAD_BYTES_MAX, WRITE_BYTES_
 from steersman.apiserver.server.http1.serving import Serving, listen
 from steersman.apiserver.server.http1.tls import TLSFiles, tls_context
 from steersman.asynckit.clock import Clock, FakeClock, RealClock
+from steersman.asynckit.tls_policy import TLSPolicy
 from steersman.controlplane.pki import ensure_pki
 
 #: Below the buffer size at which writers wait.
@@ -155,8 +156,8 @@ async def test_client_certificates_are_in_scope(pki):
 
 @pytest.mark.parametrize(("offered", "is_accepted"), [(ssl.TLSVersion.TLSv1_2, False), (ssl.TLSVersion.TLSv1_3, True)])
 async def test_tls_versions_below_minimum_are_rejected(pki, offered, is_accepted):
-    minimum = ssl.TLSVersion.TLSv1_3
-    tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key, minimum_version=minimum))
+    policy = TLSPolicy("VersionTLS13")
+    tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key, policy=policy))
     context = client_context(pki)
     context.maximum_version = offered
     async with serving(tls) as server:

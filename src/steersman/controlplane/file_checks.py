@@ -1,0 +1,30 @@
+"""Validation of files that options name, before anything is started."""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING
+
+from steersman.controlplane.options import OptionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def check_readable(flag: str, path: Path) -> None:
+    """Raise ``OptionError`` unless ``path`` is a file that this process can read."""
+    try:
+        if path.is_dir():
+            raise OptionError(f"{flag}: {path} is a directory, expected a file")
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise OptionError(f"{flag}: cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+
+
+def check_key_pair(flags: str, certificate: Path | str, key: Path | str) -> None:
+    """Raise ``OptionError`` unless two files are a certificate and its key."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except ssl.SSLError as error:
+        raise OptionError(f"{flags}: {certificate} and {key} are not a PEM certificate and its key") from error

@@ -1,0 +1,19 @@
+"""Files that options name."""
+
+import pytest
+
+from steersman.controlplane.file_checks import check_key_pair, check_readable
+from steersman.controlplane.options import OptionError
+
+
+def test_missing_file_and_directory_are_rejected(tmp_path):
+    with pytest.raises(OptionError, match=r"^--f: cannot read .*/none: no such file or directory$"):
+        check_readable("--f", tmp_path / "none")
+    with pytest.raises(OptionError, match="is a directory, expected a file"):
+        check_readable("--f", tmp_path)
+
+
+def test_files_that_are_no_pair_are_rejected(tmp_path):
+    (tmp_path / "a").write_text("garbage")
+    with pytest.raises(OptionError, match=r"^--c and --k: .*/a and .*/a are not a PEM certificate and its key$"):
+        check_key_pair("--c and --k", tmp_path / "a", tmp_path / "a")
