@@ -14,6 +14,7 @@ from steersman.storage.store import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from steersman.apimachinery.histogram import Histogram
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.generic.watch_cache import WatchCache
@@ -39,10 +40,7 @@ class StorageMetrics:
     async def collect(self) -> Iterable[Family]:
         """Yield the size of the store, and the objects of each resource in use (others have not been read)."""
         caches = {served.cache.prefix: served for served in self._registry.in_use() if served.cache.is_ready}
-        counts = [
-            ((("group", served.resource.group), ("resource", served.resource.name)), len(served.cache))
-            for served in caches.values()
-        ]
+        counts = [(_labels(served), len(served.cache)) for served in caches.values()]
         changes = sum(served.cache.ring.size_bytes for served in caches.values())
         objects = sum(len(entry.raw) for served in caches.values() for entry in served.cache.snapshot())
         return [
@@ -64,7 +62,7 @@ class StorageMetrics:
                 "apiserver_storage_decode_errors_total",
                 "Stored objects that could not be read, by resource.",
                 [
-                    ((("group", served.resource.group), ("resource", served.resource.name)), served.cache.decode_errors)
+                    (_labels(served), served.cache.decode_errors)
                     for served in {served.cache.prefix: served for served in self._registry.in_use()}.values()
                     if served.cache.decode_errors
                 ],
@@ -76,6 +74,7 @@ class StorageMetrics:
                 [((("resource", served.resource.group_resource),), len(served.cache)) for served in caches.values()],
             ),
             *_cache_families(list(caches.values())),
+            *_watch_families(self._registry.in_use()),
             *self._etcd_requests(),
         ]
 
@@ -122,10 +121,7 @@ def _cache_families(resources: Sequence[ServedResource]) -> list[Family]:
     """Return the metrics of watch caches, by resource."""
 
     def samples(value: Callable[[WatchCache], float]) -> list[tuple[Labels, float]]:
-        return [
-            ((("group", served.resource.group), ("resource", served.resource.name)), value(served.cache))
-            for served in resources
-        ]
+        return [(_labels(served), value(served.cache)) for served in resources]
 
     events = samples(lambda cache: cache.counts.events)
     reads = [
@@ -161,7 +157,93 @@ def _cache_families(resources: Sequence[ServedResource]) -> list[Family]:
             samples(lambda cache: cache.revision),
         ),
         counter("apiserver_watch_cache_consistent_read_total", "Consistent reads from the watch cache.", reads),
+        counter(
+            "apiserver_init_events_total",
+            "Objects and events that watches began with, by resource.",
+            samples(lambda cache: cache.counts.init_events),
+        ),
+        histogram(
+            "apiserver_watch_cache_read_wait_seconds",
+            "Time that reads waited until the watch cache was fresh, in seconds.",
+            [(_labels(served), served.cache.counts.read_waits) for served in resources],
+        ),
+        *_list_families(resources),
     ]
+
+
+def _list_families(resources: Sequence[ServedResource]) -> list[Family]:
+    """Return the metrics of lists from the watch cache and from the store; the cache has no indexes."""
+    no_index = (("index", ""),)
+    cached = [(_labels(served), served.cache.counts.lists) for served in resources if served.cache.counts.lists.lists]
+    stored = [(_labels(served), served.cache.counts.store_lists) for served in resources]
+    return [
+        counter(
+            "apiserver_cache_list_total",
+            "Lists that the watch cache answered, by resource and index.",
+            [((*labels, *no_index), counts.lists) for labels, counts in cached],
+        ),
+        counter(
+            "apiserver_cache_list_fetched_objects_total",
+            "Objects that lists read from the watch cache, by resource and index.",
+            [((*labels, *no_index), counts.fetched) for labels, counts in cached],
+        ),
+        counter(
+            "apiserver_cache_list_returned_objects_total",
+            "Objects of lists that the watch cache answered, by resource.",
+            [(labels, counts.returned) for labels, counts in cached],
+        ),
+        counter(
+            "apiserver_storage_list_total",
+            "Lists that the store answered, by resource.",
+            [(labels, counts.lists) for labels, counts in stored],
+        ),
+        counter(
+            "apiserver_storage_list_fetched_objects_total",
+            "Objects that lists read from the store, by resource.",
+            [(labels, counts.fetched) for labels, counts in stored],
+        ),
+        counter(
+            "apiserver_storage_list_evaluated_objects_total",
+            "Objects that lists from the store tested, by resource.",
+            [(labels, counts.evaluated) for labels, counts in stored],
+        ),
+        counter(
+            "apiserver_storage_list_returned_objects_total",
+            "Objects of lists that the store answered, by resource.",
+            [(labels, counts.returned) for labels, counts in stored],
+        ),
+    ]
+
+
+def _watch_families(resources: Iterable[ServedResource]) -> list[Family]:
+    """Return the metrics of watches, by resource and version."""
+    sizes: list[tuple[Labels, Histogram]] = []
+    durations: list[tuple[Labels, Histogram]] = []
+    for served in resources:
+        labels = (("group", served.resource.group), ("version", served.resource.version), _labels(served)[1])
+        events = served.watch_counts.sizes
+        if events.count:
+            sizes.append((labels, events))
+        durations += [
+            ((*labels, ("scope", scope)), seconds) for scope, seconds in served.watch_counts.list_durations.items()
+        ]
+    return [
+        counter(
+            "apiserver_watch_events_total",
+            "Events sent to watches, by resource and version.",
+            [(labels, values.count) for labels, values in sizes],
+        ),
+        histogram("apiserver_watch_events_sizes", "Sizes of the events of watches in bytes.", sizes),
+        histogram(
+            "apiserver_watch_list_duration_seconds",
+            "Time until the initial events of streaming lists were complete, in seconds.",
+            durations,
+        ),
+    ]
+
+
+def _labels(served: ServedResource) -> Labels:
+    return (("group", served.resource.group), ("resource", served.resource.name))
 
 
 def _unencrypted(store: Store) -> Store:

@@ -49,7 +49,9 @@ class ConvertingWatchStream(WatchStream):
         options: ListOptions,
         revision: int,
     ) -> None:
-        self._converted_feed: Final = ConvertedFeed(served.cache, options.selection, whole=view.whole)
+        self._converted_feed: Final = ConvertedFeed(
+            served.cache, options.selection, whole=view.whole, counts=served.watch_counts
+        )
         super().__init__(served, self._converted_feed, view, options=options, revision=revision)
         self._conversions: Final = conversions
         self._is_initial_converted = False

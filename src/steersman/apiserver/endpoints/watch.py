@@ -78,19 +78,21 @@ async def watch(served: ServedResource, request: Request) -> Response:
 
 
 def _feed(served: ServedResource, options: ListOptions, form: Form, view: EventView) -> Feed:
-    cache, selection = served.cache, options.selection
+    cache, selection, counts = served.cache, options.selection, served.watch_counts
     if isinstance(view, _TableEvents):
-        return Feed(cache, selection, whole=view.whole, head=None)
+        return Feed(cache, selection, whole=view.whole, head=None, counts=counts)
     if isinstance(view, ProtobufView):
         identity = (*selection.identity, served.resource.api_version, form.shape, form.meta_version, form.media)
         return shared_feed(
             cache.feeds,
             identity,
-            lambda: Feed(cache, selection, whole=view.whole, head=None, frame=protobuf_event_frame),
+            lambda: Feed(cache, selection, whole=view.whole, head=None, frame=protobuf_event_frame, counts=counts),
         )
     head = served.head if form.shape is Shape.OBJECT and served.from_storage is None else None
     identity = (*selection.identity, served.resource.api_version, form.shape, form.meta_version)
-    return shared_feed(cache.feeds, identity, lambda: Feed(cache, selection, whole=view.whole, head=head))
+    return shared_feed(
+        cache.feeds, identity, lambda: Feed(cache, selection, whole=view.whole, head=head, counts=counts)
+    )
 
 
 class _TableEvents:
@@ -164,7 +166,8 @@ class WatchStream:
         #: Piece that was not written because the connection was paused.
         self._unsent_piece = b""
         clock = served.clock
-        self._end = clock.monotonic() + self._timeout_seconds()
+        self._created = clock.monotonic()
+        self._end = self._created + self._timeout_seconds()
         self._bookmark_due = self._next_bookmark()
         self._timer: Timer | None = None
         self._arm()
@@ -201,6 +204,7 @@ class WatchStream:
         """Release the cursor, the objects and the timer. Idempotent."""
         self._is_ended = True
         self._initial.clear()
+        self._feed.settle()  # it may not outlive its last watch
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -286,6 +290,7 @@ class WatchStream:
                 entries = cache.snapshot(selection.scope)
             self._initial = deque(entries)
             self._initial_revision = cache.revision
+            cache.counts.init_events += len(entries)
             return
         if self._revision > cache.revision:
             self._after = self._revision
@@ -293,6 +298,8 @@ class WatchStream:
             self._cursor = (
                 ring.after(self._revision) if self._revision >= ring.floor else _NOWHERE
             )  # missing changes are reported by the first read
+            if self._cursor != _NOWHERE:
+                cache.counts.init_events += ring.end - self._cursor
 
     # -- next events ---------------------------------------------------------------------------------------------
 
@@ -342,11 +349,21 @@ class WatchStream:
                 size += len(frame)
                 if size >= _INITIAL_BYTES:
                     break
+        counts = self._served.watch_counts
+        counts.observe_events([len(frame) for frame in frames], 1)
         if not initial:
             if self._options.allow_bookmarks:
                 frames.append(self._bookmark_frame(revision, ends_initial_events=True))
+                counts.observe_list(self._scope(), self._served.clock.monotonic() - self._created)
             self._initial_revision = None
         return b"".join(frames)
+
+    def _scope(self) -> str:
+        """Return the scope of the watch, as request metrics name it. Upstream: ``CleanScope``."""
+        selection = self._feed.selection
+        if selection.is_single:
+            return "resource"
+        return "cluster" if selection.scope == self._cache.prefix else "namespace"
 
     def _bookmark(self) -> bytes:
         self._bookmark_due = self._next_bookmark()
@@ -356,7 +373,9 @@ class WatchStream:
 
     def _bookmark_frame(self, revision: int, *, ends_initial_events: bool) -> bytes:
         tree = bookmark_tree(self._served, revision, ends_initial_events=ends_initial_events)
-        return self._feed.event(EventType.BOOKMARK, self._view.whole_of(tree))
+        frame = self._feed.event(EventType.BOOKMARK, self._view.whole_of(tree))
+        self._served.watch_counts.observe_events([len(frame)], 1)
+        return frame
 
     def _failed(self, error: StatusError) -> bytes:
         self._is_started = self._is_ended = True

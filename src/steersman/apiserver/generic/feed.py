@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.protowire import length_delimited, varint
 from steersman.apiserver.generic.change_ring import EventType
+from steersman.apiserver.generic.watch_counts import JoinedRead, WatchCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,17 @@ _PROTOBUF_HEADS: Final = {type_: length_delimited(1, type_.value.encode()) + b"\
 class Feed:
     """Events of the watchers with one selection and one form."""
 
-    __slots__ = ("__weakref__", "_joined", "_raw_heads", "_whole", "cache", "event", "is_protobuf", "selection")
+    __slots__ = (
+        "__weakref__",
+        "_counts",
+        "_joined",
+        "_raw_heads",
+        "_whole",
+        "cache",
+        "event",
+        "is_protobuf",
+        "selection",
+    )
 
     def __init__(
         self,
@@ -42,10 +53,11 @@ class Feed:
         whole: Callable[[Entry], bytes],
         head: bytes | None,
         frame: Callable[[EventType, bytes], bytes] | None = None,
+        counts: WatchCounts | None = None,
     ) -> None:
         """``whole`` encodes an object; where that is ``head + raw[1:]``, ``head`` saves the calls.
 
-        ``frame`` makes an event of an encoded object; by default a line of JSON.
+        ``frame`` makes an event of an encoded object; by default a line of JSON. ``counts`` receives the sizes of events.
         """
         self.cache = cache
         self.selection = selection
@@ -54,8 +66,10 @@ class Feed:
         self.event: Final = event_frame if frame is None else frame
         self.is_protobuf: Final = frame is protobuf_event_frame
         self._raw_heads = {type_: text + head for type_, text in _HEADS.items()} if head is not None else None
-        #: (from, to, bytes) of the latest reads.
-        self._joined: list[tuple[int, int, bytes]] = []
+        self._counts: Final = counts or WatchCounts()
+        self._counts.feeds.add(self)
+        #: The latest reads.
+        self._joined: list[JoinedRead] = []
 
     def read(self, cursor: int) -> tuple[bytes, int]:
         """Return the frames from ``cursor`` on, which the ring must hold, and the cursor after them."""
@@ -63,12 +77,25 @@ class Feed:
         end = ring.end
         if cursor == end:
             return b"", end
-        for start, stop, frames in self._joined:
-            if start == cursor and stop == end:
-                return frames, stop
+        for joined in self._joined:
+            if joined.start == cursor and joined.stop == end:
+                joined.watchers += 1
+                return joined.frames, end
         frames, stop = self._encode(ring.read(cursor, _CHANGES_MAX), cursor)
-        self._joined = [(cursor, stop, frames), *self._joined[: _JOINED_MAX - 1]]
-        return frames, stop
+        for dropped in self._joined[_JOINED_MAX - 1 :]:
+            self._settle(dropped)
+        joined = JoinedRead(cursor, stop, frames)
+        self._joined = [joined, *self._joined[: _JOINED_MAX - 1]]
+        return joined.frames, stop
+
+    def settle(self) -> None:
+        """Count the events of the latest reads."""
+        for joined in self._joined:
+            self._settle(joined)
+
+    def _settle(self, joined: JoinedRead) -> None:
+        self._counts.observe_events(joined.sizes, joined.watchers)
+        joined.watchers = 0
 
     def frame(self, type_: EventType, entry: Entry) -> bytes:
         """Return one event."""
@@ -77,7 +104,7 @@ class Feed:
             return b"%b%b}\n" % (heads[type_], entry.raw[1:])
         return self.event(type_, self._whole(entry))
 
-    def _encode(self, changes: list[Change], cursor: int) -> tuple[bytes, int]:
+    def _encode(self, changes: list[Change], cursor: int) -> tuple[list[bytes], int]:
         selection = self.selection
         plain = selection.takes_all and selection.scope == self.cache.prefix
         frames: list[bytes] = []
@@ -95,7 +122,7 @@ class Feed:
             size += len(frame)
             if size > _BYTES_MAX:
                 break
-        return b"".join(frames), cursor
+        return frames, cursor
 
 
 class ConvertedFeed(Feed):
@@ -103,8 +130,15 @@ class ConvertedFeed(Feed):
 
     __slots__ = ("_ahead", "_start", "_stop")
 
-    def __init__(self, cache: WatchCache, selection: Selection, *, whole: Callable[[Entry], bytes]) -> None:
-        super().__init__(cache, selection, whole=whole, head=None)
+    def __init__(
+        self,
+        cache: WatchCache,
+        selection: Selection,
+        *,
+        whole: Callable[[Entry], bytes],
+        counts: WatchCounts | None = None,
+    ) -> None:
+        super().__init__(cache, selection, whole=whole, head=None, counts=counts)
         self._ahead: list[Change] = []
         self._start = self._stop = 0
 
@@ -116,7 +150,9 @@ class ConvertedFeed(Feed):
         """Return the frames of the converted changes from ``cursor`` on, and the cursor after them."""
         if not self.holds(cursor):
             return b"", cursor
-        return self._encode(self._ahead[cursor - self._start :], cursor)
+        frames, stop = self._encode(self._ahead[cursor - self._start :], cursor)
+        self._counts.observe_events([len(frame) for frame in frames], 1)
+        return b"".join(frames), stop
 
     def holds(self, cursor: int) -> bool:
         """True if the change at ``cursor`` has been converted."""

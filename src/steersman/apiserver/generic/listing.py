@@ -90,6 +90,7 @@ async def list_page(
         if place.exact:
             cache.check_not_compacted(place.exact)
         revision = place.exact or cache.revision
+        is_cached = revision >= cache.ring.floor  # older states come from the store, which counts them
         entries, count = await _entries(cache, selection, place, revision)
     except Compacted:
         raise _expired(place, options) from None
@@ -97,13 +98,17 @@ async def list_page(
         raise corrupt_list(group_resource, damage.keys) from None
     except StoreError as error:
         raise service_unavailable(str(error)) from None
+    fetched = len(entries)
     if converter is not None:  # selectors see labels and fields in the version served
         entries = await converter.entries(entries)
     metadata: Tree = {"resourceVersion": str(revision)}
     if options.shard_selector:
         metadata["shardInfo"] = {"selector": options.shard_selector}
     if place.limit <= 0 or selection.is_single:
-        return Page(await _matching(cache, selection, entries), metadata)
+        entries = await _matching(cache, selection, entries)
+        if is_cached:
+            cache.counts.lists.observe(fetched=fetched, evaluated=fetched, returned=len(entries))
+        return Page(entries, metadata)
     more = count > len(entries)
     if not selection.takes_all:
         entries, more = await _first(cache, selection, entries, limit=place.limit)
@@ -111,6 +116,8 @@ async def list_page(
         metadata["continue"] = encode_continue(f"{entries[-1].key[len(selection.base) :]}\0", revision)
         if selection.takes_all:
             metadata["remainingItemCount"] = count - place.limit
+    if is_cached:
+        cache.counts.lists.observe(fetched=fetched, evaluated=fetched, returned=len(entries))
     return Page(entries, metadata)
 
 

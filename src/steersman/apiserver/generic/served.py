@@ -9,6 +9,7 @@ from steersman.apimachinery.codec import encode
 from steersman.apimachinery.json_parts import PARTS_BYTES
 from steersman.apiserver.generic.conversion import SharedConversions
 from steersman.apiserver.generic.entry import object_head
+from steersman.apiserver.generic.watch_counts import WatchCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -54,6 +55,7 @@ class ServedResource:
         "storage",
         "strategy",
         "to_storage",
+        "watch_counts",
     )
 
     def __init__(
@@ -119,6 +121,7 @@ class ServedResource:
         self.random = random
         #: Prefix that makes an entry's ``raw[1:]`` a whole object in this version (if ``from_storage`` is None).
         self.head = object_head(resource.kind, resource.api_version)
+        self.watch_counts = WatchCounts()
 
     @property
     def struct(self) -> Struct | None:

@@ -26,6 +26,7 @@ from steersman.apimachinery.errors import (
     too_many_requests,
 )
 from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.histogram import Histogram
 from steersman.apimachinery.names import check_path_segment
 from steersman.apiserver.generic.change_ring import Change, ChangeRing, EventType
 from steersman.apiserver.generic.corrupt import corrupt_list, corrupt_object
@@ -54,6 +55,10 @@ REVISION_WAIT_SECONDS: Final = 3.0
 #: Timeout of readers that wait until the cache is filled, before they receive 429.
 READY_WAIT_SECONDS: Final = 10.0
 _REFILL_PAUSE_SECONDS: Final = 1.0
+#: Upper bounds of ``apiserver_watch_cache_read_wait_seconds``.
+READ_WAIT_BOUNDS: Final[tuple[float, ...]] = (
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0,
+)  # fmt: skip
 _Waiter = tuple[int, "asyncio.Future[None]"]
 _number: Final = itemgetter(0)
 #: Module constants, because access to members of an enumeration costs a descriptor call.
@@ -75,12 +80,45 @@ class Follower(Protocol):
         """Remove an object."""
 
 
+class ListCounts:
+    """Counters of lists: objects that were read, tested against selectors, and returned."""
+
+    __slots__ = ("evaluated", "fetched", "lists", "returned")
+
+    def __init__(self) -> None:
+        self.lists = self.fetched = self.evaluated = self.returned = 0
+
+    def observe(self, *, fetched: int, evaluated: int, returned: int) -> None:
+        """Count a list."""
+        self.lists += 1
+        self.fetched += fetched
+        self.evaluated += evaluated
+        self.returned += returned
+
+
 class CacheCounts:
     """Counters of a watch cache, for metrics."""
 
-    __slots__ = ("consistent_reads", "dispatched", "events", "failed_reads", "fills")
+    __slots__ = (
+        "consistent_reads",
+        "dispatched",
+        "events",
+        "failed_reads",
+        "fills",
+        "init_events",
+        "lists",
+        "read_waits",
+        "store_lists",
+    )
 
     def __init__(self) -> None:
+        #: Lists answered from the cache, and lists of the store: to fill the cache, and of past revisions.
+        self.lists: Final = ListCounts()
+        self.store_lists: Final = ListCounts()
+        #: Objects and changes that watches began with.
+        self.init_events = 0
+        #: Time that readers waited for a revision, in seconds.
+        self.read_waits: Final = Histogram(READ_WAIT_BOUNDS)
         #: Events of the store, and changes that were added to the ring.
         self.events = 0
         self.dispatched = 0
@@ -223,6 +261,8 @@ class WatchCache:
         while True:
             page = await self._page(start_after=start_after, limit=limit, revision=revision)
             revision = revision or page.revision
+            size = len(page.kvs)
+            self.counts.store_lists.observe(fetched=size, evaluated=size, returned=size)
             for kv in page.kvs:
                 entry = self._readable(kv.key, kv.value, kv.mod_revision, is_stale=kv.is_stale)
                 if entry is not None:
@@ -356,20 +396,26 @@ class WatchCache:
         """Wait until the state is as new as the store at the time of the call (linearizable reads). Raises 429, 503."""
         await self.ready()
         if self.remote:
+            started = self.clock.monotonic()
             try:
                 await self._store.current_revision()
             except StoreError as error:
                 self.counts.failed_reads += 1
                 raise service_unavailable(str(error)) from error
             self.counts.consistent_reads += 1
+            self.counts.read_waits.observe(self.clock.monotonic() - started)
             await self.ready()  # the store's watch may have been lost meanwhile
 
     async def wait_until(self, revision: int) -> None:
         """Wait until the cache has reached ``revision``. Raises 504 after a timeout."""
         await self.ready()
         if revision <= self.revision:
+            if revision:
+                self.counts.read_waits.observe(0.0)
             return
+        started = self.clock.monotonic()
         await self._store.reached(revision, seconds=REVISION_WAIT_SECONDS)
+        self.counts.read_waits.observe(self.clock.monotonic() - started)
         await self.ready()  # as in ``wait_fresh``
         if revision > self.revision:
             raise too_large_resource_version(revision, self.revision)
@@ -471,6 +517,8 @@ class WatchCache:
         while True:
             size = min(_FILL_PAGE, max(limit - len(entries), 1)) if limit else _FILL_PAGE
             page = await self._store.range(scope, start_after=start, limit=size, revision=revision)
+            read = len(page.kvs)
+            self.counts.store_lists.observe(fetched=read, evaluated=read, returned=read)
             count = len(entries) + page.count
             entries += self._past_entries(page.kvs)
             if not page.more or (limit and len(entries) >= limit):
