@@ -135,6 +135,11 @@ class Request:
             return pretty in _TRUE
         return self.header(b"user-agent").startswith(_PEOPLE)
 
+    @property
+    def body_size(self) -> int:
+        """Return the number of bytes of the body; 0 if it has not been read as a whole."""
+        return 0 if self._body is None else len(self._body)
+
     async def body(self) -> bytes:
         """Return the whole body. Raises 413 above ``BODY_BYTES_MAX``, 400 if the client disconnects."""
         if self._body is None:

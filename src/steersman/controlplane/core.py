@@ -200,6 +200,7 @@ class ServerCore:
             clock=self._clock,
             timeout_seconds=self._options.request_timeout_seconds,
             request_log=RequestLog.if_enabled(self._clock),
+            metrics=options.metrics,
         )
 
     def _chain_options(

@@ -77,12 +77,18 @@ def max_in_flight(in_flight: InFlight, *, reading_max: int, mutating_max: int) -
     return wrap
 
 
-def too_many_requests(retry_after_seconds: int) -> Response:
+class OverloadResponse(Response):
+    """Response to a request that was not executed because the server is overloaded."""
+
+    __slots__ = ()
+
+
+def too_many_requests(retry_after_seconds: int) -> OverloadResponse:
     """Return the response of an overloaded server, which is no Status: the request was not decoded.
 
     Upstream: ``tooManyRequests`` of ``pkg/server/filters/maxinflight.go``.
     """
-    return Response(
+    return OverloadResponse(
         429,
         b"Too many requests, please try again later.\n",
         content_type=b"text/plain; charset=utf-8",

@@ -10,13 +10,17 @@ from steersman.apimachinery.errors import bad_request, timeout
 from steersman.apiserver.filters.max_in_flight import is_long_running
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
     from steersman.apiserver.http import Filter, Handler, Request, Response
+    from steersman.apiserver.request import RequestInfo
 
 
-def request_deadline(*, longest_seconds: float) -> Filter:
-    """Raise 400 for an invalid duration, 504 at the deadline. The timeout is at most ``longest_seconds``."""
+def request_deadline(*, longest_seconds: float, timed_out: Callable[[RequestInfo], None] | None = None) -> Filter:
+    """Raise 400 for an invalid duration, 504 at the deadline. The timeout is at most ``longest_seconds``.
+
+    ``timed_out`` is called for each request that exceeds its deadline.
+    """
 
     def wrap(handler: Handler) -> Handler:
         def filtered(request: Request) -> Awaitable[Response]:
@@ -38,6 +42,8 @@ def request_deadline(*, longest_seconds: float) -> Filter:
                 async with asyncio.timeout(min(seconds, longest_seconds)):
                     return await handler(request)
             except TimeoutError:
+                if timed_out is not None:
+                    timed_out(request.info)
                 raise timeout("request did not complete within requested timeout - context deadline exceeded") from None
 
         return filtered

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.observability.metrics import Family, Labels, counter, gauge, is_label_set
+from steersman.apimachinery.histogram import Histogram, exponential_bounds
+from steersman.apiserver.observability.metrics import Family, Labels, counter, gauge, histogram, is_label_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,6 +25,21 @@ BUCKETS_SECONDS: Final[tuple[float, ...]] = (
 
 #: Position of the first bound of ``apiserver_request_sli_duration_seconds``, which has the remaining ones, too.
 _FIRST_SLI_BUCKET: Final = 2
+
+#: Upper bounds of ``apiserver_response_sizes`` and ``apiserver_request_body_size_bytes``.
+_RESPONSE_BYTES: Final = exponential_bounds(1000, 10, 7)
+_BODY_BYTES: Final[tuple[float, ...]] = tuple(range(50_000, 3_050_001, 100_000))
+#: Verbs whose responses are measured. Upstream: ``MonitorRequest``.
+_MEASURED_RESPONSES: Final = frozenset({"get", "list"})
+#: Verbs whose bodies are measured, and their labels.
+#: Upstream: ``RequestBodyVerb`` of staging/src/k8s.io/apiserver/pkg/endpoints/handlers/metrics/metrics.go.
+_MEASURED_BODIES: Final = {
+    "create": "create",
+    "update": "update",
+    "patch": "patch",
+    "delete": "delete",
+    "deletecollection": "delete_collection",
+}
 
 #: Maximum number of label sets, as clients choose paths; requests beyond it, and with longer labels, share one.
 _SERIES_MAX: Final = 4096
@@ -42,9 +59,21 @@ _VERBS: Final = {
 class Series:
     """Counters of one label set."""
 
-    __slots__ = ("buckets", "codes", "excluded_seconds", "long_running", "seconds", "self_requests", "sli_changes")
+    __slots__ = (
+        "aborts",
+        "bodies",
+        "buckets",
+        "codes",
+        "excluded_seconds",
+        "long_running",
+        "responses",
+        "seconds",
+        "self_requests",
+        "sli_changes",
+        "terminations",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, verb: str) -> None:
         self.codes: dict[int, int] = {}
         #: Requests by duration; the last bucket is +Inf.
         self.buckets = [0] * (len(BUCKETS_SECONDS) + 1)
@@ -56,6 +85,17 @@ class Series:
         self.long_running = 0
         #: Requests of the server itself.
         self.self_requests = 0
+        #: Sizes of responses and of request bodies in bytes; None if they are not measured.
+        self.responses: Final = Histogram(_RESPONSE_BYTES) if verb in _MEASURED_RESPONSES else None
+        self.bodies: Final = Histogram(_BODY_BYTES) if verb in _MEASURED_BODIES else None
+        #: Requests that the server refused or stopped to protect itself, by code.
+        self.terminations: dict[int, int] = {}
+        #: Responses that were cut off.
+        self.aborts = 0
+
+    def terminate(self, code: int) -> None:
+        """Count a request that the server refused or stopped to protect itself."""
+        self.terminations[code] = self.terminations.get(code, 0) + 1
 
     def exclude(self, seconds: float, bucket: int, sli_bucket: int) -> None:
         """Count the excluded time of a request in ``bucket``, which is in ``sli_bucket`` without it."""
@@ -94,8 +134,16 @@ class RequestMetrics:
         if series is None:
             if len(self._series) >= _SERIES_MAX or not is_label_set(key):
                 key = _OTHER
-            series = self._series.setdefault(key, Series())
+            series = self._series.setdefault(key, Series(key[0]))
         return series
+
+    def timed_out(self, info: RequestInfo) -> None:
+        """Count a request that exceeded its time limit and got a 504. Upstream: ``RecordRequestTermination``."""
+        self.series(info, "").terminate(504)
+
+    def aborted(self, info: RequestInfo) -> None:
+        """Count a response that was cut off after it had begun. Upstream: ``RecordRequestAbort``."""
+        self.series(info, "").aborts += 1
 
     @staticmethod
     def count(series: Series, code: int, seconds: float, excluded_seconds: float = 0.0) -> None:
@@ -137,6 +185,8 @@ class RequestMetrics:
                 "Time until the answer began without that in webhooks and queues, in seconds.",
                 _HistogramSamples(_sli_rows(self._series), is_sli=True),
             ),
+            *self._size_families(),
+            *self._interruption_families(),
             gauge(
                 "apiserver_longrunning_requests",
                 "Watches and other requests that stay open.",
@@ -165,6 +215,34 @@ class RequestMetrics:
             ),
         ]
 
+    def _size_families(self) -> list[Family]:
+        return [
+            histogram(
+                "apiserver_response_sizes",
+                "Sizes of the responses of reads in bytes.",
+                self._sizes(lambda series: series.responses, without=("dry_run",)),
+            ),
+            histogram("apiserver_request_body_size_bytes", "Sizes of request bodies in bytes.", self._body_sizes()),
+        ]
+
+    def _interruption_families(self) -> list[Family]:
+        return [
+            counter(
+                "apiserver_request_terminations_total",
+                "Requests that the server refused or stopped to protect itself, by HTTP code.",
+                [
+                    ((("code", str(code)), *labels), count)
+                    for code in sorted({code for series in self._series.values() for code in series.terminations})
+                    for labels, count in self._sums(partial(_terminations, code), without=("dry_run",))
+                ],
+            ),
+            counter(
+                "apiserver_request_aborts_total",
+                "Responses that were cut off after they had begun.",
+                self._sums(lambda series: series.aborts, without=("component", "dry_run")),
+            ),
+        ]
+
     def _sums(self, value: Callable[[Series], int], *, without: Sequence[str]) -> list[tuple[Labels, float]]:
         """Return the sums of nonzero values by the labels that remain."""
         sums: dict[Labels, float] = {}
@@ -173,6 +251,30 @@ class RequestMetrics:
                 labels = tuple(label for label in _labels(key) if label[0] not in without)
                 sums[labels] = sums.get(labels, 0) + count
         return list(sums.items())
+
+    def _sizes(
+        self, value: Callable[[Series], Histogram | None], *, without: Sequence[str]
+    ) -> list[tuple[Labels, Histogram]]:
+        """Return the sums of histograms with values by the labels that remain."""
+        sums: dict[Labels, Histogram] = {}
+        for key, series in self._series.items():
+            sizes = value(series)
+            if sizes is not None and sizes.count:
+                labels = tuple(label for label in _labels(key) if label[0] not in without)
+                sums.setdefault(labels, Histogram(sizes.bounds)).add(sizes)
+        return list(sums.items())
+
+    def _body_sizes(self) -> list[tuple[Labels, Histogram]]:
+        sums: dict[Labels, Histogram] = {}
+        for (verb, _, group, _, resource, *_), series in self._series.items():
+            if series.bodies is not None and series.bodies.count:
+                labels = (("group", group), ("resource", resource), ("verb", _MEASURED_BODIES[verb]))
+                sums.setdefault(labels, Histogram(_BODY_BYTES)).add(series.bodies)
+        return list(sums.items())
+
+
+def _terminations(code: int, series: Series) -> int:
+    return series.terminations.get(code, 0)
 
 
 class _HistogramSamples:

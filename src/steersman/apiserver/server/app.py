@@ -18,6 +18,7 @@ from steersman.apiserver.server.streams import Streams, task_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
 
+    from steersman.apiserver.filters.request_metrics import RequestMetrics
     from steersman.apiserver.http import Handler, Receive, Response
     from steersman.apiserver.server.request_log import RequestLog
     from steersman.asynckit.clock import Clock, Timer
@@ -46,8 +47,9 @@ class Application:
         timeout_seconds: float = 60.0,
         randomness: Callable[[int], bytes] = os.urandom,
         request_log: RequestLog | None = None,
+        metrics: RequestMetrics | None = None,
     ) -> None:
-        """``request_log``: log of requests; None if disabled."""
+        """``request_log``: log of requests; None if disabled. ``metrics`` counts requests that are stopped."""
         self._handler = handler
         self._request_log = request_log
         self._clock = clock
@@ -57,7 +59,8 @@ class Application:
         self._running: dict[asyncio.Task[Any], tuple[float, Request]] = {}
         #: Tasks cancelled by the timeout, as opposed to cancellation from outside.
         self._stopped: set[asyncio.Task[Any]] = set()
-        self._streams = Streams()
+        self._metrics = metrics
+        self._streams = Streams(aborted=None if metrics is None else metrics.aborted)
         self.loop_guard = LoopGuard(clock)
         self._sweep: Timer | None = None
 
@@ -119,6 +122,8 @@ class Application:
                 raise
             self._stopped.discard(task)
             task.uncancel()
+            if self._metrics is not None:
+                self._metrics.timed_out(request.info)
             return render_status(request, timeout("request did not complete within the allotted timeout"))
         finally:
             del self._running[task]

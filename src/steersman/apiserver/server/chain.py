@@ -65,7 +65,7 @@ def build_chain(
     filters: list[Filter] = [
         errors(),
         request_info(),
-        request_deadline(longest_seconds=options.request_timeout_seconds),
+        request_deadline(longest_seconds=options.request_timeout_seconds, timed_out=options.metrics.timed_out),
         *outside_authentication,
         authentication(options.authenticator, options.access_metrics),
         *inside_authentication,

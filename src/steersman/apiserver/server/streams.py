@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
 
     from steersman.apiserver.http import Request, Response, Tunnel
+    from steersman.apiserver.request import RequestInfo
 
     Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
@@ -26,7 +27,9 @@ _log = logging.getLogger(__name__)
 class Streams:
     """Streams in progress."""
 
-    def __init__(self) -> None:
+    def __init__(self, aborted: Callable[[RequestInfo], None] | None = None) -> None:
+        """``aborted`` is called for each response that is cut off by an error."""
+        self._aborted = aborted
         #: By sending task; True for long-running streams.
         self._running: dict[asyncio.Task[Any], bool] = {}
         #: Tasks cancelled here, as opposed to cancellation from outside.
@@ -58,6 +61,8 @@ class Streams:
         except Exception:  # noqa: BLE001 — it is logged, and the answer broken off
             # The response has started, so the server can only cut it off: it does so if the end is not sent.
             _log.exception("%s %s failed while streaming, audit id %s", request.method, request.path, request.audit_id)
+            if self._aborted is not None:
+                self._aborted(request.info)
             return
         finally:
             self._stopped.discard(task)

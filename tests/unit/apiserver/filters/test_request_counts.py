@@ -3,7 +3,7 @@
 import contextlib
 
 from steersman.apimachinery.errors import StatusError, bad_request
-from steersman.apiserver.filters.max_in_flight import InFlight
+from steersman.apiserver.filters.max_in_flight import InFlight, too_many_requests
 from steersman.apiserver.filters.request_counts import AuditIds, count_requests
 from steersman.apiserver.filters.request_info import parse
 from steersman.apiserver.filters.request_metrics import RequestMetrics
@@ -91,3 +91,17 @@ async def test_label_sets_are_bounded():
     for number in range(5000):
         metrics.count(metrics.series(parse("GET", f"/api/v1/made{number}"), ""), 404, 0.0)
     assert len(await samples(metrics, "apiserver_request_total")) == 4097
+
+
+async def test_only_overload_responses_count_as_terminations():
+    metrics = RequestMetrics(InFlight())
+    responses = [too_many_requests(1), Response(429)]
+
+    async def handler(request: Request) -> Response:
+        return responses.pop()
+
+    counted = count_requests(metrics)(handler)
+    for _ in range(2):
+        await counted(request("GET", "/api/v1/pods"))
+    assert await samples(metrics, "apiserver_request_total") == {"429,pods,cluster,LIST,v1": 2}
+    assert await samples(metrics, "apiserver_request_terminations_total") == {"429,pods,cluster,LIST,v1": 1}

@@ -69,3 +69,16 @@ async def test_task_of_is_task_of_connection_or_current_task():
     other = asyncio.create_task(_never())
     assert task_of(request("get", other)) is other
     other.cancel()
+
+
+async def _failing():
+    yield b"piece"
+    raise RuntimeError
+
+
+async def test_response_that_an_error_cuts_off_is_reported():
+    sent, aborted = asyncio.Queue(), []
+    listing = request("list")
+    listing.audit_id = "id"
+    await Streams(aborted.append).send(listing, Response(200, stream=_failing()), sent.put)
+    assert aborted == [listing.info]
