@@ -51,12 +51,12 @@ def _is_mapped(ip: IPAddress) -> bool:
 
 
 def check_ip_loosely(text: str) -> Faults:
-    """Validate an address by the legacy rules of existing fields. Upstream: ``IsValidIPForLegacyField``."""
+    """Validate an address that the old object has by the rules before strict validation. Upstream: ``parseIP``."""
     return () if parse_ip(text) else ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",)
 
 
 def check_ip(text: str) -> Faults:
-    """Validate an address by the strict rules of new fields: no form is ambiguous. Upstream: ``IsValidIP``."""
+    """Validate an address of an older field strictly: no form is ambiguous. Upstream: ``IsValidIPForLegacyField``."""
     ip = parse_ip(text)
     if ip is None:
         return check_ip_loosely(text)
@@ -66,7 +66,7 @@ def check_ip(text: str) -> Faults:
 
 
 def check_canonical_ip(text: str) -> Faults:
-    """Validate that an address is in its canonical form. Upstream: ``IsCanonicalIP``."""
+    """Validate that an address is in its canonical form, as newer fields need it. Upstream: ``IsValidIP``."""
     faults = check_ip(text)
     if faults:
         return faults
@@ -75,12 +75,12 @@ def check_canonical_ip(text: str) -> Faults:
 
 
 def check_cidr_loosely(text: str) -> Faults:
-    """Validate a CIDR by the legacy rules of existing fields. Upstream: ``IsValidCIDRForLegacyField``."""
+    """Validate a CIDR that the old object has by the rules before strict validation. Upstream: ``parseCIDR``."""
     return () if parse_cidr(text) else ("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)",)
 
 
 def check_cidr(text: str) -> Faults:
-    """Validate a CIDR by the strict rules of new fields. Upstream: ``IsValidCIDR``."""
+    """Validate a CIDR of an older field strictly: no form is ambiguous. Upstream: ``IsValidCIDRForLegacyField``."""
     network = parse_cidr(text)
     if network is None:
         return check_cidr_loosely(text)
@@ -91,3 +91,12 @@ def check_cidr(text: str) -> Faults:
     if _is_mapped(ip):
         return ("must not have an IPv4-mapped IPv6 address",)
     return () if ip == network.network_address else ("must not have bits set beyond the prefix length",)
+
+
+def check_canonical_cidr(text: str) -> Faults:
+    """Validate that a CIDR is in its canonical form, as newer fields need it. Upstream: ``IsValidCIDR``."""
+    faults = check_cidr(text)
+    if faults:
+        return faults
+    canonical = str(parse_cidr(text))
+    return () if canonical == text else (f"must be in canonical form ({quote(canonical)})",)

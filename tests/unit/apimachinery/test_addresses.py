@@ -70,6 +70,20 @@ def test_check_cidr_accepts_valid_networks_only(text: str, faults: tuple[str, ..
     assert addresses.check_cidr(text) == faults
 
 
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("192.0.2.0/24", ()),
+        ("2001:db8::/64", ()),
+        ("2001:DB8::/64", ('must be in canonical form ("2001:db8::/64")',)),
+        ("fd00:0:0::/64", ('must be in canonical form ("fd00::/64")',)),
+        ("192.0.2.5/24", ("must not have bits set beyond the prefix length",)),
+    ],
+)
+def test_check_canonical_cidr_accepts_canonical_networks_only(text: str, faults: tuple[str, ...]) -> None:
+    assert addresses.check_canonical_cidr(text) == faults
+
+
 def test_check_cidr_loosely_accepts_legacy_networks() -> None:
     assert addresses.check_cidr_loosely("192.0.02.5/024") == ()
     assert str(addresses.parse_cidr("192.0.02.5/024")) == "192.0.2.0/24"

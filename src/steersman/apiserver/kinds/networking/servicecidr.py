@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
-from steersman.apimachinery.addresses import check_cidr, parse_cidr
+from steersman.apimachinery.addresses import check_canonical_cidr, parse_cidr
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.shared.go_form import go_form
@@ -62,7 +62,7 @@ def _validate(cidrs: list[str]) -> Iterator[FieldError]:
         yield field.invalid(_CIDRS, cidrs, _ONE_A_FAMILY)
         return
     for position, cidr in enumerate(cidrs):
-        yield from check_all(_CIDRS.index(position), cidr, check_cidr(cidr))
+        yield from check_all(_CIDRS.index(position), cidr, check_canonical_cidr(cidr))
 
 
 def _validate_change(cidrs: list[str], before: list[str]) -> Iterator[FieldError]:
