@@ -25,12 +25,7 @@ _ALL_METRICS: Final = "all metrics are served with all labels"
 
 DEBUGGING_FLAGS: Final = (
     Flag("contention-profiling", values.boolean, "Profile lock contention", unused=_NO_PPROF),
-    Flag(
-        "profiling",
-        values.boolean,
-        "Serve profiles of this process at /debug/pprof",
-        unused="the API server serves no profiles",
-    ),
+    Flag("profiling", values.boolean, "Serve profiles at /debug/pprof and the verbosity of the log at /debug/flags/v"),
 )
 FEATURE_FLAGS: Final = (
     Flag(

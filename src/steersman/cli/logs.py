@@ -5,7 +5,6 @@ Upstream: k8s.io/klog/v2 (``textlogger``), k8s.io/component-base/logs/json.
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import logging
 import os
@@ -17,14 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from steersman.apimachinery.gotext import quote
+from steersman.asynckit.log_levels import ModuleLevels, set_verbosity
 from steersman.asynckit.structured_logging import V2, V3, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 FORMATS: Final = ("text", "json")
-#: Levels by ``--v``.
-_LEVELS: Final = (logging.WARNING, logging.INFO, V2, V3, logging.DEBUG)
 #: Verbosity of a level below WARNING, as ``v`` of JSON lines; 0 is for messages that are always logged.
 _VERBOSITY: Final = ((logging.INFO, 0), (V2, 2), (V3, 3), (logging.DEBUG, 4))
 _MILLISECONDS: Final = 1_000
@@ -77,40 +75,14 @@ class KlogFormatter(logging.Formatter):
         return line
 
 
-class ModuleLevels(logging.Filter):
-    """Verbosity of some modules, as of klog's ``--vmodule``: the first pattern that matches the name of the file applies.
-
-    A pattern with a slash matches the path without its extension, others match the name of the module.
-    """
-
-    def __init__(self, levels: Sequence[tuple[str, int]], *, default: int) -> None:
-        super().__init__()
-        self._levels: Final = [(pattern, level_of(verbosity)) for pattern, verbosity in levels]
-        self._default: Final = level_of(default)
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Report whether the record must be logged."""
-        path = PurePath(record.pathname).with_suffix("")
-        for pattern, level in self._levels:
-            if fnmatch.fnmatchcase(str(path) if "/" in pattern else path.name, pattern):
-                return record.levelno >= level
-        return record.levelno >= self._default
-
-
-def level_of(verbosity: int) -> int:
-    """Return the level of ``logging`` for ``--v``."""
-    return _LEVELS[min(verbosity, len(_LEVELS) - 1)]
-
-
 def set_up(verbosity: int, *, style: str = "text", modules: Sequence[tuple[str, int]] = ()) -> None:
     """Set up logging to stderr; must be called once. ``style`` is one of ``FORMATS``, ``modules`` the pairs of ``--vmodule``."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JSONFormatter() if style == "json" else KlogFormatter())
-    root = logging.getLogger()
-    root.addHandler(handler)
-    root.setLevel(min(map(level_of, (verbosity, *(level for _, level in modules)))))
     if modules:
         handler.addFilter(ModuleLevels(modules, default=verbosity))
+    logging.getLogger().addHandler(handler)
+    set_verbosity(verbosity)
 
 
 def _caller(record: logging.LogRecord) -> str:

@@ -13,6 +13,7 @@ import msgspec
 from steersman.apimachinery.durations import format_duration
 from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.zpages import JSON, flagz, negotiate_page, statusz
+from steersman.runtime import debug_flags
 from steersman.runtime.build import build
 from steersman.runtime.http import Page
 
@@ -55,6 +56,20 @@ def add_pages(server: HttpServer, description: ComponentDescription, *, clock: C
     server.add("/configz", configz)
     server.add_for_request("/flagz", flags)
     server.add_for_request("/statusz", status)
+
+
+def add_debug_flags(server: HttpServer) -> None:
+    """Serve ``/debug/flags``."""
+
+    async def index(_: Request) -> Page:
+        return debug_flags.index_page()
+
+    async def verbosity(request: Request) -> Page:
+        return debug_flags.verbosity_page(request.method, request.body)
+
+    server.add_for_request(debug_flags.PREFIX, index)
+    server.add_prefix(f"{debug_flags.PREFIX}/", index)
+    server.add_for_request(debug_flags.VERBOSITY, verbosity, has_any_method=True)
 
 
 def _page(request: Request, content: PageContent) -> Page:

@@ -112,6 +112,7 @@ class SecureServing:
         component_pages.add_pages(self.server, description, clock=clock)
         if options.profiling:
             profiling.add_pages(self.server)
+            component_pages.add_debug_flags(self.server)
 
     async def start(self) -> None:
         """Bind the port and load the certificate. Raises ``OSError``, ``ClientError``, ``ValueError``."""

@@ -44,6 +44,7 @@ from steersman.controlplane.flow_control import make_flow_control
 from steersman.controlplane.paths import (
     HealthChecks,
     add_about,
+    add_debug,
     add_discovery,
     add_flow_control_dumps,
     add_health,
@@ -165,6 +166,8 @@ class ServerCore:
         add_health(routes, self._health_checks())
         add_about(routes, collectors=collectors)
         add_zpages(routes, self._options.reported_flags, clock=self._clock)
+        if self._options.profiling:
+            add_debug(routes, on_verbosity=self._set_request_log)
         if self._flow_control is not None:
             add_flow_control_dumps(routes, self._flow_control.control, clock=self._clock)
         add_openid(
@@ -202,6 +205,10 @@ class ServerCore:
             request_log=RequestLog.if_enabled(self._clock),
             metrics=options.metrics,
         )
+
+    def _set_request_log(self) -> None:
+        """Log requests if the verbosity of the log enables it."""
+        self.app.request_log = RequestLog.if_enabled(self._clock)
 
     def _chain_options(
         self, authentication: Authentication, metrics: RequestMetrics, in_flight: InFlight

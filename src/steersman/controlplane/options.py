@@ -200,6 +200,8 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     shutdown_delay_seconds: float = 0.0
     #: Time limit of a stop for requests that are in flight.
     drain_seconds: float = 5.0
+    #: Serve ``/debug/pprof`` and ``/debug/flags``.
+    profiling: bool = True
     #: Flags and their values for ``/flagz``.
     reported_flags: dict[str, str] = {}
 

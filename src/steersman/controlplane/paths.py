@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.openapi.remote import RemoteDocuments
     from steersman.apiserver.openapi.sources import CustomSchemas
     from steersman.asynckit.clock import Clock
+    from steersman.runtime.http import Page
 
 _COMPONENT: Final = "kube-apiserver"
 _FLOW_CONTROL_DUMPS: Final = "/debug/api_priority_and_fairness"
@@ -150,6 +151,40 @@ def add_zpages(routes: Routes, flags: Mapping[str, str], *, clock: Clock) -> Non
 
     routes.add("/statusz", status, methods=ANY_METHOD)
     routes.add("/flagz", flag_values, methods=ANY_METHOD)
+
+
+def add_debug(routes: Routes, *, on_verbosity: Callable[[], None]) -> None:
+    """Add ``/debug/pprof`` and ``/debug/flags``, which are not listed. ``on_verbosity`` is called after the verbosity is set."""
+
+    async def profile(request: Request) -> Response:
+        from steersman.runtime import profiling  # noqa: PLC0415 — few servers are profiled
+
+        name = request.path.removeprefix(profiling.PREFIX)
+        page = profiling.PAGES.get(name, profiling.unknown_page)
+        return _response(await page({key: values[-1] for key, values in request.query.items()}))
+
+    async def redirect(request: Request) -> Response:
+        del request
+        return Response(301, headers=[(b"location", b"/debug/pprof/")], content_type=b"")
+
+    async def flags(request: Request) -> Response:
+        from steersman.runtime import debug_flags  # noqa: PLC0415 — as above
+
+        if request.path != debug_flags.VERBOSITY:
+            return _response(debug_flags.index_page())
+        page = debug_flags.verbosity_page(request.method, await request.body() if request.method == "PUT" else b"")
+        on_verbosity()
+        return _response(page)
+
+    routes.add("/debug/pprof", redirect, methods=ANY_METHOD, listed=False)
+    routes.add_prefix("/debug/pprof/", profile, methods=ANY_METHOD)
+    routes.add("/debug/flags", flags, methods=ANY_METHOD, listed=False)
+    routes.add_prefix("/debug/flags/", flags, methods=ANY_METHOD)
+
+
+def _response(page: Page) -> Response:
+    headers = [(b"x-content-type-options", b"nosniff")]
+    return Response(page.status, page.body, content_type=page.content_type.encode(), headers=headers)
 
 
 def add_flow_control_dumps(routes: Routes, control: FlowControl, *, clock: Clock) -> None:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
+from steersman.apimachinery.gotext import quote
 from steersman.runtime.http import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+
+    from steersman.runtime.http import Request
 
 _log = logging.getLogger(__name__)
 
@@ -59,12 +62,18 @@ class Health:
         """Add a check; replaces a check of the same name."""
         self._checks[name] = check
 
-    async def page(self, query: Mapping[str, str]) -> Page:
-        """Return ``ok`` or the failed checks; ``?verbose`` lists all checks, ``?exclude=NAME`` skips one."""
+    async def serve(self, request: Request) -> Page:
+        """Return ``page`` for the parameters of a request."""
+        return await self.page(request.query, exclude=[text for name, text in request.parameters if name == "exclude"])
+
+    async def page(self, query: Mapping[str, str], *, exclude: Iterable[str] = ()) -> Page:
+        """Return ``ok`` or the failed checks; ``?verbose`` lists all checks, each ``?exclude=NAME`` skips one."""
+        excluded = set(exclude)
         lines: list[str] = []
         failed: list[str] = []
         for name, check in self._checks.items():
-            if query.get("exclude") == name:
+            if name in excluded:
+                excluded.discard(name)
                 lines.append(f"[+]{name} excluded: ok")
                 continue
             try:
@@ -76,11 +85,25 @@ class Health:
             else:
                 self._record(name, passed=True)
                 lines.append(f"[+]{name} ok")
+        if excluded:
+            unknown = ", ".join(quote(name) for name in sorted(excluded))
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {unknown}")
         if failed:
             _log.info("%s check failed: %s", self.name, "; ".join(failed))
             return Page(500, "\n".join([*lines, f"{self.name} check failed\n"]).encode())
         if "verbose" in query:
             return Page(200, "\n".join([*lines, f"{self.name} check passed\n"]).encode())
+        return Page(200, b"ok")
+
+    async def serve_single(self, request: Request) -> Page:
+        """Return the result of the check that the path names, with the reason of a failure."""
+        check = self._checks.get(request.path.removeprefix(f"/{self.name}/"))
+        if check is None:
+            return Page(404, b"404 page not found\n")
+        try:
+            check()
+        except Unhealthy as error:
+            return Page(500, f"internal server error: {error}\n".encode())
         return Page(200, b"ok")
 
     def _record(self, check: str, *, passed: bool) -> None:

@@ -1,4 +1,4 @@
-"""HTTP server for probes and scrapers: GET only, one request per connection, bounded, with or without TLS.
+"""HTTP server for probes and scrapers: GET, one request per connection, bounded, with or without TLS.
 
 A guard authenticates and authorizes each request before its page is looked up; ``delegated_access`` has one.
 """
@@ -18,7 +18,7 @@ from steersman.asynckit.timeouts import Timeout
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from types import TracebackType
 
     from steersman.asynckit.clock import Clock
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _HEAD_BYTES_MAX: Final = 8192
+_BODY_BYTES_MAX: Final = 4096
 _REQUEST_TIMEOUT_SECONDS: Final = 10.0
 #: Concurrent connections; further ones are closed without a response.
 CONNECTIONS_MAX: Final = 64
@@ -42,6 +43,8 @@ _REASONS: Final = {
     403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
+    406: "Not Acceptable",
+    413: "Request Entity Too Large",
     500: "Internal Server Error",
 }
 
@@ -69,6 +72,7 @@ class Request(NamedTuple):
 
     method: str
     path: str
+    #: Query parameters; the last of repeated ones.
     query: Mapping[str, str]
     #: Headers by lower-case name; the first of repeated ones.
     headers: Mapping[str, str]
@@ -76,15 +80,21 @@ class Request(NamedTuple):
     client_certificate: Mapping[str, Any] | None = None
     #: True if the client presented a certificate that does not verify.
     is_certificate_invalid: bool = False
+    #: All query parameters, in their order.
+    parameters: Sequence[tuple[str, str]] = ()
+    #: Body of a PUT.
+    body: bytes = b""
 
 
 class _Route(NamedTuple):
     page: RequestHandler
     timeout_seconds: float
+    #: True if the page answers all methods, in place of GET and HEAD.
+    has_any_method: bool = False
 
 
 class HttpServer:
-    """HTTP server of pages by exact path. A page receives the query parameters. Listens while entered."""
+    """HTTP server of pages by path. A page receives the query parameters. Listens while entered."""
 
     def __init__(
         self,
@@ -111,6 +121,8 @@ class HttpServer:
         self._guard = guard
         self._shares_port = shares_port
         self._routes: dict[str, _Route] = {}
+        #: Pages of all other paths that begin with a key.
+        self._prefixes: dict[str, _Route] = {}
         self._socket: socket.socket | None = None
         self._server: asyncio.Server | None = None
         #: One for each connection.
@@ -124,9 +136,13 @@ class HttpServer:
 
         self._routes[path] = _Route(handle, timeout_seconds)
 
-    def add_for_request(self, path: str, page: RequestHandler) -> None:
-        """Serve a page at ``path`` that depends on header fields."""
-        self._routes[path] = _Route(page, _REQUEST_TIMEOUT_SECONDS)
+    def add_for_request(self, path: str, page: RequestHandler, *, has_any_method: bool = False) -> None:
+        """Serve a page at ``path`` that depends on header fields, or on the method and the body."""
+        self._routes[path] = _Route(page, _REQUEST_TIMEOUT_SECONDS, has_any_method)
+
+    def add_prefix(self, prefix: str, page: RequestHandler) -> None:
+        """Serve a page at all paths below ``prefix`` (which ends in ``/``) that have no other page."""
+        self._prefixes[prefix] = _Route(page, _REQUEST_TIMEOUT_SECONDS)
 
     @property
     def paths(self) -> list[str]:
@@ -217,7 +233,7 @@ class HttpServer:
         async with Timeout(_REQUEST_TIMEOUT_SECONDS, clock=self._clock):
             head = await reader.readuntil(b"\r\n\r\n")
         request = _parse(head.decode("latin-1"), writer.get_extra_info("ssl_object"))
-        page = Page(400, b"bad request\n") if request is None else await self._answer(request)
+        page = Page(400, b"bad request\n") if request is None else await self._answer(request, reader)
         reason = _REASONS.get(page.status, "")
         lines = (
             f"HTTP/1.1 {page.status} {reason}\r\ncontent-type: {page.content_type}\r\n"
@@ -230,24 +246,38 @@ class HttpServer:
             writer.close()
             await writer.wait_closed()
 
-    async def _answer(self, request: Request) -> Page:
+    async def _answer(self, request: Request, reader: asyncio.StreamReader) -> Page:
         try:
             if self._guard is not None:
                 rejection = await self._guard(request)
                 if rejection is not None:
                     return rejection
-            if request.method not in ("GET", "HEAD"):
-                return Page(405, b"method not allowed\n")
-            route = self._routes.get(request.path)
+            route = self._find(request.path)
             if route is None:
                 return Page(404, b"404 page not found\n")
+            if request.method not in ("GET", "HEAD") and not route.has_any_method:
+                return Page(405, b"method not allowed\n")
+            if request.method == "PUT":
+                size = request.headers.get("content-length", "0")
+                if not size.isascii() or not size.isdigit():
+                    return Page(400, b"bad request\n")
+                if len(size) > len(str(_BODY_BYTES_MAX)) or int(size) > _BODY_BYTES_MAX:
+                    return Page(413, b"request body too large\n")
+                async with Timeout(_REQUEST_TIMEOUT_SECONDS, clock=self._clock):
+                    request = request._replace(body=await reader.readexactly(int(size)))
             async with Timeout(route.timeout_seconds, clock=self._clock):
                 return await route.page(request)
-        except TimeoutError:
+        except (TimeoutError, asyncio.IncompleteReadError):
             raise
         except Exception:  # noqa: BLE001 — a page that fails is answered with 500
             _log.exception("the page %s failed", request.path)
             return Page(500, b"internal server error\n")
+
+    def _find(self, path: str) -> _Route | None:
+        route = self._routes.get(path)
+        if route is None:
+            route = next((page for prefix, page in self._prefixes.items() if path.startswith(prefix)), None)
+        return route
 
 
 def _parse(head: str, tls: Any) -> Request | None:
@@ -267,9 +297,9 @@ def _parse(head: str, tls: Any) -> Request | None:
         url = urlsplit(target)
     except ValueError:
         return None
-    query = dict(parse_qsl(url.query, keep_blank_values=True))
+    parameters = parse_qsl(url.query, keep_blank_values=True)
     certificate, is_invalid = _client_certificate(tls) if tls is not None else (None, False)
-    return Request(method, url.path, query, headers, certificate, is_invalid)
+    return Request(method, url.path, dict(parameters), headers, certificate, is_invalid, parameters)
 
 
 def _client_certificate(tls: Any) -> tuple[Mapping[str, Any] | None, bool]:

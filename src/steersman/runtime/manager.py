@@ -142,7 +142,8 @@ class Manager:
         """Serve the pages on another server as well; it listens while the manager runs."""
         self._servers.append(server)
         for health in (self.healthz, self.livez, self.readyz):
-            server.add(f"/{health.name}", health.page)
+            server.add_for_request(f"/{health.name}", health.serve)
+            server.add_prefix(f"/{health.name}/", health.serve_single)
         server.add("/metrics", self._metrics_page)
         server.add("/metrics/slis", self._slis_page)
 

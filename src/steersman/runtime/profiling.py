@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import FrameType
 
-    from steersman.runtime.http import HttpServer
+    from steersman.runtime.http import HttpServer, PageHandler
 
-_PREFIX: Final = "/debug/pprof/"
+PREFIX: Final = "/debug/pprof/"
 SECONDS_DEFAULT: Final = 30.0
 SECONDS_MAX: Final = 300.0
 _INTERVAL_SECONDS: Final = 0.01
@@ -36,18 +36,16 @@ profile    CPU profile as folded stacks; ?seconds=N, 30 by default
 """
 
 
-def add_pages(server: HttpServer) -> None:
-    """Serve all profiles."""
-    server.add(_PREFIX, _index_page)
-    server.add(_PREFIX.removesuffix("/"), _index_page)
-    server.add(f"{_PREFIX}cmdline", _command_line_page)
-    server.add(f"{_PREFIX}goroutine", _stacks_page)
-    server.add(f"{_PREFIX}heap", _objects_page)
-    server.add(f"{_PREFIX}profile", _cpu_page, timeout_seconds=SECONDS_MAX + _REST_SECONDS)
-
-
 #: Additional time for the text of a profile.
 _REST_SECONDS: Final = 10.0
+
+
+def add_pages(server: HttpServer) -> None:
+    """Serve all profiles."""
+    server.add(PREFIX.removesuffix("/"), index_page)
+    for name, page in PAGES.items():
+        server.add(f"{PREFIX}{name}", page, timeout_seconds=SECONDS_MAX + _REST_SECONDS)
+    server.add_prefix(PREFIX, unknown_page)
 
 
 def stacks() -> str:
@@ -117,7 +115,13 @@ def _folded(innermost: FrameType | None) -> str:
     return ";".join(reversed(frames))
 
 
-async def _index_page(_: Mapping[str, str]) -> Page:
+async def unknown_page(_: object) -> Page:
+    """Return the 404 of profiles that do not exist."""
+    return Page(404, b"Unknown profile\n")
+
+
+async def index_page(_: Mapping[str, str]) -> Page:
+    """Return the list of the profiles."""
     return Page(200, _INDEX.encode())
 
 
@@ -130,7 +134,7 @@ async def _stacks_page(_: Mapping[str, str]) -> Page:
 
 
 async def _objects_page(_: Mapping[str, str]) -> Page:
-    return Page(200, objects_by_type().encode())
+    return Page(200, (await asyncio.to_thread(objects_by_type)).encode())
 
 
 async def _cpu_page(query: Mapping[str, str]) -> Page:
@@ -146,3 +150,13 @@ async def _cpu_page(query: Mapping[str, str]) -> Page:
     finally:
         profile.stop()
     return Page(200, profile.text().encode())
+
+
+#: Pages by name; the empty name is the index.
+PAGES: Final[Mapping[str, PageHandler]] = {
+    "": index_page,
+    "cmdline": _command_line_page,
+    "goroutine": _stacks_page,
+    "heap": _objects_page,
+    "profile": _cpu_page,
+}

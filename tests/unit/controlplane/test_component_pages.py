@@ -8,7 +8,7 @@ import pytest
 from tests.unit.listening import connected_to
 
 from steersman.asynckit.clock import FakeClock
-from steersman.controlplane.component_pages import ComponentDescription, add_pages, configuration_of
+from steersman.controlplane.component_pages import ComponentDescription, add_debug_flags, add_pages, configuration_of
 from steersman.runtime.http import HttpServer
 
 
@@ -71,3 +71,23 @@ async def test_pages_are_objects_when_the_client_accepts_them(body_of, clock):
     assert flags["flags"] == {"bind-address": "::1", "v": "2"}
     refused = json.loads(await body_of("/flagz", "application/json"))
     assert (refused["code"], refused["reason"]) == (406, "NotAcceptable")
+
+
+async def test_debug_flags_of_a_component(monkeypatch):
+    verbosities = []
+    monkeypatch.setattr("steersman.runtime.debug_flags.set_verbosity", verbosities.append)
+    async with HttpServer(host="127.0.0.1", clock=FakeClock()) as server:
+        add_debug_flags(server)
+        bodies = []
+        for request in (
+            b"PUT /debug/flags/v HTTP/1.1\r\nContent-Length: 1\r\n\r\n4",
+            b"GET /debug/flags HTTP/1.1\r\n\r\n",
+            b"GET /debug/flags/other HTTP/1.1\r\n\r\n",
+        ):
+            async with connected_to("127.0.0.1", server.port) as (reader, writer):
+                writer.write(request)
+                bodies.append((await reader.read()).partition(b"\r\n\r\n")[2])
+    assert verbosities == [4]
+    assert bodies[0] == b"successfully set klog.logging.verbosity to 4\n"
+    assert bodies[1] == bodies[2]
+    assert b"<tr>v" in bodies[1]

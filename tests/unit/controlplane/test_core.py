@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 
 import pytest
 from benchmarks import event_delay
@@ -9,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.e2e.metric_names import ABSENT, CONDITIONAL, UPSTREAM, exposed
 
 from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.structured_logging import V3
 from steersman.client import tree
 from steersman.controlplane.bootstrap import loops  # noqa: F401 — so that the loops start at once
 from steersman.controlplane.options import APIServerOptions, OptionError
@@ -195,3 +197,30 @@ async def test_watch_events_follow_the_answers_to_writes_at_once_and_in_order():
     for writer in range(4):
         own = [name for name in result.order[0] if name.startswith(f"w{writer}-")]
         assert own == [f"w{writer}-{number}" for number in range(20)]
+
+
+async def test_profiles_are_served_unless_disabled(server):
+    answer = await server.request("GET", "/debug/pprof/goroutine")
+    assert (answer.code, "thread MainThread:" in answer.body.decode()) == (200, True)
+    assert (await server.request("GET", "/debug/pprof/")).body.startswith(b"/debug/pprof/")
+    assert (await server.request("GET", "/debug/pprof")).code == 301
+    answer = await server.request("GET", "/debug/pprof/mutex")
+    assert (answer.code, answer.body) == (404, b"Unknown profile\n")
+    assert (await server.request("GET", "/debug/pprof/profile?seconds=x")).code == 400
+    async with InProcessAPIServer(options=APIServerOptions(ephemeral=True, profiling=False)) as other:
+        for path in ("/debug/pprof/", "/debug/flags/v"):
+            assert (await other.request("GET", path)).code == 404
+
+
+async def test_verbosity_that_is_set_enables_the_log_of_requests(server, monkeypatch):
+    levels = []
+    monkeypatch.setattr("steersman.runtime.debug_flags.set_verbosity", levels.append)
+    answer = await server.request("PUT", "/debug/flags/v", body=b"3")
+    assert (answer.code, answer.body) == (200, b"successfully set klog.logging.verbosity to 3\n")
+    assert levels == [3]
+    logging.getLogger("steersman.apiserver.server.request_log").setLevel(V3)
+    await server.request("PUT", "/debug/flags/v", body=b"3")
+    logging.getLogger("steersman.apiserver.server.request_log").setLevel(logging.NOTSET)
+    assert server.core.app.request_log is not None
+    assert (await server.request("GET", "/debug/flags/v")).code == 406
+    assert b"<tr>v" in (await server.request("GET", "/debug/flags")).body

@@ -1,6 +1,7 @@
 import pytest
 
 from steersman.runtime.health import Health, HealthcheckMetrics, Unhealthy
+from steersman.runtime.http import _parse
 
 
 def failing():
@@ -33,7 +34,7 @@ async def test_failed_check_is_named_and_its_reason_is_logged_only(health, caplo
 
 async def test_excluded_check_is_skipped(health):
     health.add("disk", failing)
-    page = await health.page({"verbose": "", "exclude": "disk"})
+    page = await health.page({"verbose": ""}, exclude=["disk"])
     assert (page.status, b"[+]disk excluded: ok" in page.body) == (200, True)
 
 
@@ -42,7 +43,7 @@ async def test_results_are_recorded_by_check_endpoint_and_status():
     health = Health("livez", results)
     health.add("disk", failing)
     await health.page({})
-    await health.page({"exclude": "disk"})
+    await health.page({}, exclude=["disk"])
     counts = {
         (sample.labels["name"], sample.labels["status"]): sample.value
         for family in results.registry.collect()
@@ -51,3 +52,26 @@ async def test_results_are_recorded_by_check_endpoint_and_status():
     }
     assert counts == {("ping", "success"): 2, ("disk", "error"): 1}
     assert results.registry.get_sample_value("kubernetes_healthcheck", {"name": "disk", "type": "livez"}) == 0
+
+
+def request(target):
+    return _parse(f"GET {target} HTTP/1.1\r\n\r\n", None)
+
+
+async def test_several_checks_are_excluded_and_unknown_ones_are_warned_about(health):
+    health.add("disk", failing)
+    page = await health.serve(request("/readyz?verbose&exclude=disk&exclude=ping&exclude=moon&exclude=mars"))
+    assert page.body.decode().splitlines() == [
+        "[+]ping excluded: ok",
+        "[+]disk excluded: ok",
+        'warn: some health checks cannot be excluded: no matches for "mars", "moon"',
+        "readyz check passed",
+    ]
+
+
+async def test_single_check_is_served_below_the_path(health):
+    health.add("disk", failing)
+    assert await health.serve_single(request("/readyz/ping")) == (200, b"ok", "text/plain; charset=utf-8")
+    page = await health.serve_single(request("/readyz/disk"))
+    assert (page.status, page.body) == (500, b"internal server error: the disk is on fire\n")
+    assert (await health.serve_single(request("/readyz/moon"))).status == 404

@@ -58,6 +58,39 @@ async def test_unsupported_requests_get_error_responses(server, request_line, st
     assert answer.split(b"\r\n")[0] == b"HTTP/1.1 " + status
 
 
+@pytest.fixture
+def putting(server):
+    """Server with pages of all methods, and of all paths below a prefix."""
+
+    async def put(request):
+        return Page(200, f"{request.method} {request.body.decode()}".encode())
+
+    async def below(request):
+        return Page(200, request.path.encode())
+
+    server.add_for_request("/put", put, has_any_method=True)
+    server.add_prefix("/below/", below)
+    return server
+
+
+@pytest.mark.parametrize(
+    ("head", "answer"),
+    [
+        (b"PUT /put HTTP/1.1\r\ncontent-length: 3\r\n\r\n123", b"PUT 123"),
+        (b"PUT /put HTTP/1.1\r\n\r\n", b"PUT "),
+        (b"POST /put HTTP/1.1\r\n\r\n", b"POST "),
+        (b"PUT /put HTTP/1.1\r\ncontent-length: x\r\n\r\n", b"bad request\n"),
+        (b"PUT /put HTTP/1.1\r\ncontent-length: 4097\r\n\r\n", b"request body too large\n"),
+        (b"PUT /put HTTP/1.1\r\ncontent-length: " + b"9" * 5000 + b"\r\n\r\n", b"request body too large\n"),
+        (b"PUT /hello HTTP/1.1\r\n\r\n", b"method not allowed\n"),
+        (b"GET /below/a/b HTTP/1.1\r\n\r\n", b"/below/a/b"),
+        (b"PUT /below/a/b HTTP/1.1\r\n\r\n", b"method not allowed\n"),
+    ],
+)
+async def test_methods_bodies_and_prefixes(putting, head, answer):
+    assert (await ask(putting.port, head)).partition(b"\r\n\r\n")[2] == answer
+
+
 async def test_head_has_no_body(server):
     answer = await ask(server.port, b"HEAD /hello HTTP/1.1\r\n\r\n")
     assert b"content-length: 12\r\n" in answer

@@ -77,6 +77,11 @@ async def test_pages_are_those_of_pprof_that_have_an_equivalent(server):
     assert server.paths == [f"/debug/pprof{name}" for name in names]
 
 
+async def test_unknown_profile_is_404(server):
+    page = await profiling.unknown_page({})
+    assert (page.status, page.body) == (404, b"Unknown profile\n")
+
+
 async def test_command_line_is_separated_by_nul():
     page = await profiling._command_line_page({})
     assert page.body.decode().split("\0")[0] == sys.executable

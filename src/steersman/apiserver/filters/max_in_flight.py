@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _READING = frozenset({"get", "list", "head", "options"})
 #: Long-running subresources.
 _STREAMING = frozenset({"attach", "exec", "proxy", "log", "portforward"})
+#: Prefix of paths of long-running profiles.
+_PROFILES = "/debug/pprof/"
 
 
 class InFlight:
@@ -45,7 +47,9 @@ def is_read(info: RequestInfo) -> bool:
 
 def is_long_running(info: RequestInfo) -> bool:
     """Report whether the request is long-running and exempt from limits and timeouts."""
-    return info.verb in ("watch", "proxy") or (info.is_resource and info.subresource in _STREAMING)
+    if info.verb in ("watch", "proxy"):
+        return True
+    return info.subresource in _STREAMING if info.is_resource else info.path.startswith(_PROFILES)
 
 
 def max_in_flight(in_flight: InFlight, *, reading_max: int, mutating_max: int) -> Filter:

@@ -51,7 +51,7 @@ class Application:
     ) -> None:
         """``request_log``: log of requests; None if disabled. ``metrics`` counts requests that are stopped."""
         self._handler = handler
-        self._request_log = request_log
+        self.request_log = request_log
         self._clock = clock
         self._timeout_seconds = timeout_seconds
         self._audit_ids = AuditIds(randomness)
@@ -72,7 +72,7 @@ class Application:
         client_audit_id = request.first_headers.get(b"audit-id")
         audit_id = client_audit_id[:_AUDIT_ID_MAX] if client_audit_id else self._audit_ids.next()
         request.audit_id = audit_id.decode("latin-1")
-        log = self._request_log
+        log = self.request_log
         received = 0.0 if log is None else log.now()
         response = await self._answer(request)
         headers = [*response.headers, (b"audit-id", audit_id)]
