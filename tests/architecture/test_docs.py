@@ -89,6 +89,7 @@ EXAMPLES_RUN = {
     "docs/first-operator-test.md": {"python": 2},
     "docs/logs.md": {"text": 2, "json": 1, "python": 1},
     "docs/nodes.md": {"yaml": 5, "console": 1},
+    "docs/scheduler-extenders.md": {"yaml": 1},
     "docs/stages.md": {"yaml": 2},
     "docs/storage.md": {"yaml": 1},
     "docs/test-an-operator.md": {"python": None},

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from steersman.apimachinery.gotext import quote
 from steersman.scheduler.cycle import SchedulingCycle
 from steersman.scheduler.devices.catalog import DeviceCatalog
 from steersman.scheduler.fit_error import FitError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from steersman.scheduler.configuration.settings import Settings
     from steersman.scheduler.cycle import Profile
+    from steersman.scheduler.framework import Extenders
     from steersman.scheduler.hints import QueueingHint
     from steersman.scheduler.objects import Node, Pod
     from steersman.scheduler.pod_info import PodInfo
@@ -73,6 +75,10 @@ class UnschedulablePod(NamedTuple):
     is_fault: bool = False
 
 
+class _AttemptAbandoned(Exception):  # noqa: N818 — a result, not an error
+    """The pod left the queue during its attempt."""
+
+
 class SchedulerCore:
     """Scheduling state and decisions for the pods of one or more profiles."""
 
@@ -83,6 +89,7 @@ class SchedulerCore:
         dice: random.Random,
         monotonic: Callable[[], float],
         now: Callable[[], datetime],
+        extenders: Extenders | None = None,
     ) -> None:
         """``monotonic`` measures backoffs in seconds; ``now`` is compared with timestamps of objects."""
         self.cluster: Final = Snapshot()
@@ -113,8 +120,10 @@ class SchedulerCore:
             backoff_max_seconds=settings.pod_max_backoff_seconds,
             wait_max_seconds=settings.pod_max_in_unschedulable_pods_seconds,
         )
-        self.cycle: Final = SchedulingCycle(self.cluster, dice=dice)
-        self._preemption = Preemption(self.cluster, dice=dice)
+        self.cycle: Final = SchedulingCycle(self.cluster, dice=dice, extenders=extenders)
+        self._preemption = Preemption(self.cluster, dice=dice, extenders=extenders)
+        #: True if the cluster may change during an attempt.
+        self._is_suspendable = extenders is not None
         self._monotonic = monotonic
         #: UIDs of pods that are assumed and not yet bound or released; their pending claims may still be
         #: written.
@@ -138,7 +147,7 @@ class SchedulerCore:
         name = node.metadata.name
         info = self.cluster.get(name)
         before = info.node if info is not None else None
-        if not self.cluster.set_node(node) or not self.queue.has_unschedulable:
+        if not self.cluster.set_node(node) or not self.queue.awaits_events:
             return
         context = NodeHintContext(
             lambda pod: self.profiles[pod.scheduler].local_filters, self.cluster.existing_anti_affinity
@@ -204,31 +213,53 @@ class SchedulerCore:
 
     # Scheduling
 
-    def schedule_one(self, budgets: Sequence[Any]) -> AssumedPod | UnschedulablePod | None:
+    async def schedule_one(self, budgets: Sequence[Any]) -> AssumedPod | UnschedulablePod | None:
         """Run one scheduling cycle for the next active pod; None if the active queue is empty.
 
-        ``budgets``: all PodDisruptionBudgets.
+        It is suspended only while extenders respond. ``budgets``: all PodDisruptionBudgets.
         """
-        queued = self.queue.pop(self._monotonic())
-        if queued is None:
-            return None
+        while (queued := self.queue.pop(self._monotonic())) is not None:
+            if self._is_suspendable:
+                self.queue.record_events_for(queued)
+            result = await self._attempt(queued, budgets)
+            if result is not None:
+                return result
+        return None
+
+    async def _attempt(self, queued: QueuedPod, budgets: Sequence[Any]) -> AssumedPod | UnschedulablePod | None:
+        """Run the scheduling cycle for a pod; None if the pod was deleted or assigned meanwhile."""
         profile = self.profiles[queued.pod.scheduler]
         try:
-            return self._decide(queued, profile, budgets)
+            return await self._decide(queued, profile, budgets)
+        except _AttemptAbandoned:
+            return None
         except PluginError as fault:
             text = str(fault)
         except Exception as error:  # noqa: BLE001 — an error of one pod must not stop the loop
             _log.exception("pod %s could not be scheduled", queued.pod.key)
             text = f"{type(error).__name__}: {error}"
+        if not self.queue.has(queued):
+            return None
         self.queue.add_unschedulable(queued, frozenset(), self._monotonic())
         return UnschedulablePod(queued, profile, text, is_fault=True)
 
-    def _decide(self, queued: QueuedPod, profile: Profile, budgets: Sequence[Any]) -> AssumedPod | UnschedulablePod:
+    def _require_pending(self, queued: QueuedPod) -> None:
+        """Raise ``_AttemptAbandoned`` if the pod was deleted or assigned while extenders responded."""
+        if not self.queue.has(queued):
+            raise _AttemptAbandoned
+
+    async def _decide(
+        self, queued: QueuedPod, profile: Profile, budgets: Sequence[Any]
+    ) -> AssumedPod | UnschedulablePod:
         pod = queued.pod
         try:
-            decision = self.cycle.schedule(pod, profile)
+            decision = await self.cycle.schedule(pod, profile)
         except FitError as failure:
-            return self._no_node(queued, profile, failure, budgets)
+            self._require_pending(queued)
+            return await self._no_node(queued, profile, failure, budgets)
+        self._require_pending(queued)
+        if decision.node.node is None:
+            raise PluginError(f"nodeinfo not found for node name {quote(decision.node.name)}")
         plugins = profile.settings.plugins
         volumes, devices = Binding(), Reservation()
         if pod.claims and plugins.has("reserve", VolumeBinding.name):
@@ -242,14 +273,17 @@ class SchedulerCore:
         self._binding_uids.add(pod.uid)
         return AssumedPod(queued, profile, decision.node.name, volumes, devices)
 
-    def _no_node(
+    async def _no_node(
         self, queued: QueuedPod, profile: Profile, failure: FitError, budgets: Sequence[Any]
     ) -> UnschedulablePod:
         victims, post_filter_result = None, PostFilterResult("")
         messages: list[str] = []
         for name in profile.settings.plugins.points["postFilter"] if failure.nodes else ():
             if name != DynamicResources.name:
-                preemption = self._preemption.preempt(queued.pod, profile, failure, self.cycle.nominations, budgets)
+                preemption = await self._preemption.preempt(
+                    queued.pod, profile, failure, self.cycle.nominations, budgets
+                )
+                self._require_pending(queued)
                 victims = preemption.victims
                 messages.append(preemption.message)
             elif failure.blocked and failure.blocked_by != name:

@@ -1,11 +1,16 @@
-"""The scheduling cycle for one pod: PreFilter, Filter, PreScore, Score and selection of a node."""
+"""The scheduling cycle for one pod: PreFilter, Filter, extenders, PreScore, Score and selection of a node.
+
+It is suspended only while extenders respond; without extenders it completes at once, so that the cluster never changes
+within it.
+"""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.scheduler.fit_error import FitError
-from steersman.scheduler.framework import PodFilter, PreFilterRejection, Rejection
+from steersman.scheduler.framework import EXTENDER, ExtenderError, PodFilter, PreFilterRejection, Rejection
 from steersman.scheduler.node_results import NodeResult, NodeResultCache
 
 if TYPE_CHECKING:
@@ -13,10 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from steersman.scheduler.configuration.settings import ProfileSettings
-    from steersman.scheduler.framework import LocalPlugin, Plugin
+    from steersman.scheduler.framework import Extenders, LocalPlugin, Plugin
     from steersman.scheduler.node_info import NodeInfo
     from steersman.scheduler.pod_info import PodInfo
     from steersman.scheduler.snapshot import Snapshot
+
+_log = logging.getLogger(__name__)
 
 #: Upstream: ``minFeasibleNodesToFind`` and ``minFeasibleNodesPercentageToFind``.
 _FEASIBLE_NODES_MIN: Final = 100
@@ -27,6 +34,8 @@ _NOT_IN_PREFILTER_RESULT: Final = Rejection(
 
 #: Nominated pods by UID, by node.
 Nominations = dict[str, dict[str, "PodInfo"]]
+#: Feasible nodes with the results of the local plugins.
+Feasible = list[tuple["NodeInfo", NodeResult]]
 
 
 class Decision(NamedTuple):
@@ -85,17 +94,26 @@ def run_filters(filters: Iterable[PodFilter], node: NodeInfo) -> Rejection | Non
     return None
 
 
+async def _passing(
+    pod: PodInfo, extenders: Extenders, feasible: Feasible, rejections: dict[str, Rejection]
+) -> Feasible:
+    """Return the feasible nodes that pass the extenders; adds their rejections. Raises ``ExtenderError``."""
+    results = dict(feasible)
+    return [(node, results[node]) for node in await extenders.filter(pod, list(results), rejections)]
+
+
 class SchedulingCycle:
     """Scheduling cycles, one pod after another; each search starts at the node after the last one evaluated."""
 
-    def __init__(self, cluster: Snapshot, *, dice: random.Random) -> None:
+    def __init__(self, cluster: Snapshot, *, dice: random.Random, extenders: Extenders | None = None) -> None:
         self._cluster = cluster
         self._dice = dice
+        self._extenders = extenders
         self._start = 0
         self.nominations: Final[Nominations] = {}
 
-    def schedule(self, pod: PodInfo, profile: Profile) -> Decision:
-        """Select a node for the pod. Raises ``FitError``."""
+    async def schedule(self, pod: PodInfo, profile: Profile) -> Decision:
+        """Select a node for the pod. Raises ``FitError``, ``ExtenderError``."""
         nodes = self._cluster.nodes
         if not nodes:
             raise FitError(0, {})
@@ -105,16 +123,33 @@ class SchedulingCycle:
         except PreFilterRejection as blocked:
             raise FitError(len(nodes), {}, blocked.reason, by=blocked.plugin) from None
         rejections: dict[str, Rejection] = {}
-        feasible = self._nominated_candidate(pod, profile, filters) or self._find_feasible_nodes(
-            pod, profile, candidates, filters=filters, rejections=rejections
-        )
+        silent: frozenset[str] = frozenset()
+        feasible = self._nominated_candidate(pod, profile, filters)
+        if feasible and self._extenders is not None:
+            feasible = await self._accept_nominated(pod, self._extenders, feasible, rejections)
+        if not feasible:
+            feasible = self._find_feasible_nodes(pod, profile, candidates, filters=filters, rejections=rejections)
+            if self._extenders is not None:
+                count = len(feasible)
+                feasible = await _passing(pod, self._extenders, feasible, rejections)
+                silent = frozenset({EXTENDER}) if len(feasible) != count else silent
         if not feasible:
             if candidates is not nodes:
                 named = {node.name for node in candidates}
                 rejections.update((node.name, _NOT_IN_PREFILTER_RESULT) for node in nodes if node.name not in named)
-            raise FitError(len(nodes), rejections)
-        chosen = feasible[0][0] if len(feasible) == 1 else self._select_host(pod, profile, feasible)
+            raise FitError(len(nodes), rejections, silent=silent)
+        chosen = feasible[0][0] if len(feasible) == 1 else await self._select_host(pod, profile, feasible)
         return Decision(chosen, len(feasible) + len(rejections), len(feasible))
+
+    async def _accept_nominated(
+        self, pod: PodInfo, extenders: Extenders, nominated: Feasible, rejections: dict[str, Rejection]
+    ) -> Feasible:
+        """Return the nominated node if the extenders accept it; an error leads to the search among all nodes."""
+        try:
+            return await _passing(pod, extenders, nominated, rejections)
+        except ExtenderError as error:
+            _log.warning("extenders could not evaluate the nominated node of pod %s: %s", pod.key, error)
+            return []
 
     def _candidates(self, pod: PodInfo) -> Sequence[NodeInfo]:
         """Return all nodes, or those that the pod's node affinity names."""
@@ -125,9 +160,7 @@ class SchedulingCycle:
         named = (self._cluster.get(name) for name in sorted(pod.named_nodes))
         return [node for node in named if node is not None]
 
-    def _nominated_candidate(
-        self, pod: PodInfo, profile: Profile, filters: Sequence[PodFilter]
-    ) -> list[tuple[NodeInfo, NodeResult]]:
+    def _nominated_candidate(self, pod: PodInfo, profile: Profile, filters: Sequence[PodFilter]) -> Feasible:
         """Return the nominated node if it passes all filters. Upstream: ``evaluateNominatedNode``."""
         node = self._cluster.get(pod.nominated_node) if pod.nominated_node else None
         if node is None:
@@ -143,13 +176,13 @@ class SchedulingCycle:
         *,
         filters: Sequence[PodFilter],
         rejections: dict[str, Rejection],
-    ) -> list[tuple[NodeInfo, NodeResult]]:
+    ) -> Feasible:
         """Return feasible nodes, at most as many as are to be scored; adds the rejections of the others."""
-        feasible: list[tuple[NodeInfo, NodeResult]] = []
-        # Without score plugins the first feasible node is selected.
+        feasible: Feasible = []
+        # Without score plugins and extenders the first feasible node is selected.
         limit = (
             _num_feasible_nodes_to_find(len(nodes), profile.percentage_of_nodes)
-            if profile.local_score_plugins or profile.score_plugins
+            if profile.local_score_plugins or profile.score_plugins or self._uses_all_feasible_nodes
             else 1
         )
         start = self._start % len(nodes) if nodes else 0
@@ -175,6 +208,12 @@ class SchedulingCycle:
                 break
         self._start = start + evaluated_nodes
         return feasible
+
+    @property
+    def _uses_all_feasible_nodes(self) -> bool:
+        """True if extenders filter or score the feasible nodes."""
+        extenders = self._extenders
+        return extenders is not None and (extenders.has_filters or extenders.has_prioritizers)
 
     def _filter_node(
         self,
@@ -210,7 +249,7 @@ class SchedulingCycle:
             filters = [pod_filter.with_pod(other, trial, 1) for pod_filter in filters]
         return profile.filter(pod, trial, filters)
 
-    def _select_host(self, pod: PodInfo, profile: Profile, feasible: Sequence[tuple[NodeInfo, NodeResult]]) -> NodeInfo:
+    async def _select_host(self, pod: PodInfo, profile: Profile, feasible: Feasible) -> NodeInfo:
         nodes = [node for node, _ in feasible]
         totals = [0] * len(nodes)
         for column, (plugin, weight) in zip(
@@ -224,6 +263,9 @@ class SchedulingCycle:
             if scorer is not None:
                 scores = scorer.normalize_scores([scorer(node) for node in nodes], nodes)
                 totals = [total + weight * score for total, score in zip(totals, scores, strict=True)]
+        if self._extenders is not None and self._extenders.has_prioritizers:
+            extra = await self._extenders.prioritize(pod, nodes)
+            totals = [total + extra.get(node.name, 0) for total, node in zip(totals, nodes, strict=True)]
         best = max(totals)
         return self._dice.choice([node for node, total in zip(nodes, totals, strict=True) if total == best])
 

@@ -16,7 +16,16 @@ NO_NODES: Final = "no nodes available to schedule pods"
 class FitError(Exception):
     """No node is feasible for a pod."""
 
-    def __init__(self, nodes: int, rejections: dict[str, Rejection], blocked: str = "", *, by: str = "") -> None:
+    def __init__(
+        self,
+        nodes: int,
+        rejections: dict[str, Rejection],
+        blocked: str = "",
+        *,
+        by: str = "",
+        silent: frozenset[str] = frozenset(),
+    ) -> None:
+        """``silent``: plugins that rejected nodes without a reason."""
         super().__init__(blocked)
         #: Number of nodes in the cluster.
         self.nodes: Final = nodes
@@ -25,13 +34,14 @@ class FitError(Exception):
         #: Reason of the PreFilter plugin that rejected all nodes, and its name.
         self.blocked: Final = blocked
         self.blocked_by: Final = by
+        self._silent: Final = silent
 
     @property
     def plugins(self) -> frozenset[str]:
         """The plugins that rejected the pod (upstream: ``UnschedulablePlugins``)."""
         if self.blocked_by:
             return frozenset({self.blocked_by})
-        return frozenset(rejection.plugin for rejection in self.rejections.values())
+        return self._silent.union(rejection.plugin for rejection in self.rejections.values())
 
     def message(self, afterwards: str = "") -> str:
         """Return upstream's message; ``afterwards`` is the message of the PostFilter plugins."""

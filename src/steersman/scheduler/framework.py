@@ -8,16 +8,19 @@ or a ``PodScorer`` (PreScore), or None to skip the pod.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from steersman.scheduler.node_info import NodeInfo
     from steersman.scheduler.pod_info import PodInfo
+    from steersman.scheduler.preemption import Victims
     from steersman.scheduler.snapshot import Snapshot
 
 SCORE_MAX: Final = 100
+#: Stands for all extenders among the plugins that rejected a pod. Upstream: ``ExtenderName``.
+EXTENDER: Final = "Extender"
 
 
 class Rejection(NamedTuple):
@@ -40,6 +43,37 @@ class PreFilterRejection(Exception):  # noqa: N818 — a result, not an error
 
 class PluginError(Exception):
     """A plugin failed on invalid input (upstream: status code ``Error``); the pod is retried after its backoff."""
+
+
+class ExtenderError(PluginError):
+    """An extender that is not ignorable did not respond, or reported an error."""
+
+
+class Extenders(Protocol):
+    """Scheduler extenders as the scheduling cycle calls them. Their calls suspend the cycle; the cluster may change
+    meanwhile.
+    """
+
+    @property
+    def has_filters(self) -> bool:
+        """True if an extender filters nodes."""
+
+    @property
+    def has_prioritizers(self) -> bool:
+        """True if an extender scores nodes."""
+
+    async def filter(
+        self, pod: PodInfo, nodes: Sequence[NodeInfo], rejections: dict[str, Rejection]
+    ) -> Sequence[NodeInfo]:
+        """Return the nodes that pass all extenders; adds the reported rejections. Raises ``ExtenderError``."""
+
+    async def prioritize(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> dict[str, int]:
+        """Return weighted scores by node, on the scale of the plugins' scores."""
+
+    async def process_preemption(
+        self, pod: PodInfo, candidates: Sequence[Victims], cluster: Snapshot
+    ) -> Sequence[Victims]:
+        """Return the candidates that the extenders accept, with their victims. Raises ``ExtenderError``."""
 
 
 class PodFilter(ABC):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.scheduler.fit_error import FitError, counted
-from steersman.scheduler.framework import PreFilterRejection, Rejection
+from steersman.scheduler.framework import ExtenderError, PreFilterRejection, Rejection
 from steersman.scheduler.matching import label_selector
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from steersman.scheduler.cycle import Nominations, Profile
-    from steersman.scheduler.framework import PodFilter
+    from steersman.scheduler.framework import Extenders, PodFilter
     from steersman.scheduler.node_info import NodeInfo
     from steersman.scheduler.pod_info import PodInfo
     from steersman.scheduler.snapshot import Snapshot
@@ -52,11 +52,12 @@ class PreemptionResult(NamedTuple):
 class Preemption:
     """Simulates nodes without their lower-priority pods."""
 
-    def __init__(self, cluster: Snapshot, *, dice: random.Random) -> None:
+    def __init__(self, cluster: Snapshot, *, dice: random.Random, extenders: Extenders | None = None) -> None:
         self._cluster = cluster
         self._dice = dice
+        self._extenders = extenders
 
-    def preempt(
+    async def preempt(
         self, pod: PodInfo, profile: Profile, failure: FitError, nominations: Nominations, budgets: Sequence[Any]
     ) -> PreemptionResult:
         """Select a node and victims for a pod that failed with ``failure``. ``budgets`` are PodDisruptionBudgets."""
@@ -68,10 +69,21 @@ class Preemption:
         search = _PreemptionContext(pod, profile, nominations, budgets)
         candidates = self._find_candidates(search, resolvable_nodes, statuses)
         if candidates:
-            return PreemptionResult(_select_candidate(candidates))
+            return await self._select(pod, candidates)
         reasons = [reason for status in statuses.values() for reason in status.reasons]
         reasons += [_NO_HELP] * (failure.nodes - len(resolvable_nodes))
         return PreemptionResult(None, f"preemption: 0/{failure.nodes} nodes are available: {counted(reasons)}.")
+
+    async def _select(self, pod: PodInfo, candidates: Sequence[Victims]) -> PreemptionResult:
+        """Select one of the candidates that the extenders accept. Upstream: ``Evaluator.Preempt``."""
+        if self._extenders is not None:
+            try:
+                candidates = await self._extenders.process_preemption(pod, candidates, self._cluster)
+            except ExtenderError as error:
+                return PreemptionResult(None, f"preemption: {error}")
+            if not candidates:
+                return PreemptionResult(None, "preemption: no candidate node for preemption")
+        return PreemptionResult(_select_candidate(candidates))
 
     def _ineligible_reason(self, pod: PodInfo, failure: FitError) -> str:
         if not pod.may_preempt:

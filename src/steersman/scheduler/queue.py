@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from enum import Flag, auto
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -105,6 +106,30 @@ _BACKOFF: Final = "backoff"
 _UNSCHEDULABLE: Final = "unschedulable"
 _GATED: Final = "gated"
 _IN_FLIGHT: Final = "in flight"
+#: Bound on events that are recorded for one pod in flight; with more, the pod is requeued in any case.
+_RECORDED_EVENTS_MAX: Final = 1024
+
+
+class _RecordedEvents:
+    """Events during the attempt of one pod. Upstream: ``inFlightEvents``."""
+
+    __slots__ = ("_concerns", "_overflown")
+
+    def __init__(self) -> None:
+        #: Predicates: whether an event may make the pod schedulable for a plugin that rejected it.
+        self._concerns: list[Callable[[str], bool]] = []
+        self._overflown = False
+
+    def record(self, concerns: Callable[[str], bool]) -> None:
+        """Record an event."""
+        if len(self._concerns) < _RECORDED_EVENTS_MAX:
+            self._concerns.append(concerns)
+        else:
+            self._overflown = True
+
+    def concern(self, plugins: Iterable[str]) -> bool:
+        """Report whether one of the events may make the pod schedulable."""
+        return self._overflown or any(concerns(name) for name in plugins for concerns in self._concerns)
 
 
 class SchedulingQueue:
@@ -136,6 +161,8 @@ class SchedulingQueue:
         #: Pods in backoff that may be popped early; pods that failed with an error may not.
         self._poppable_backoff: list[tuple[float, int, QueuedPod]] = []
         self._serial = itertools.count()
+        #: Events during attempts that are suspended, by UID.
+        self._recorded_events: dict[str, _RecordedEvents] = {}
 
     def __len__(self) -> int:
         return len(self._pods)
@@ -157,6 +184,19 @@ class SchedulingQueue:
     def has_unschedulable(self) -> bool:
         """True if ``flush_unschedulable`` may have something to requeue."""
         return bool(self._unschedulable)
+
+    @property
+    def awaits_events(self) -> bool:
+        """True if a cluster event may concern a pod."""
+        return bool(self._unschedulable) or bool(self._recorded_events)
+
+    def has(self, queued: QueuedPod) -> bool:
+        """Report whether the pod is still pending: neither deleted nor assigned since it was popped."""
+        return self._pods.get(queued.pod.uid) is queued
+
+    def record_events_for(self, queued: QueuedPod) -> None:
+        """Record events until the pod in flight is settled: they count when it turns out to be unschedulable."""
+        self._recorded_events[queued.pod.uid] = _RecordedEvents()
 
     def unschedulable_pods(self) -> Iterator[QueuedPod]:
         """Iterate over the unschedulable pods."""
@@ -189,12 +229,17 @@ class SchedulingQueue:
             self._requeue(queued, now, "UnschedulablePodUpdate")
         elif queued.state == _ACTIVE and before.priority != pod.priority:
             self._activate(queued)
+        elif pod.uid in self._recorded_events:
+            self._recorded_events[pod.uid].record(
+                lambda name: name not in _EVENTS_TO_REGISTER or _is_update_for(name, before, pod)
+            )
 
     def remove(self, uid: str) -> None:
         """Remove a pod that was deleted or assigned. Idempotent."""
         queued = self._pods.pop(uid, None)
         if queued is not None:
             queued.state = ""
+            self._recorded_events.pop(uid, None)
             self._unschedulable.pop(uid, None)
             self._gated.pop(uid, None)
 
@@ -237,16 +282,19 @@ class SchedulingQueue:
 
         Upstream: ``AddUnschedulableIfNotPresent``.
         """
-        if self._pods.get(queued.pod.uid) is not queued:
+        recorded_events = self._recorded_events.pop(queued.pod.uid, None)
+        if not self.has(queued):
             return  # deleted during the attempt
         queued.unschedulable_plugins = unschedulable_plugins
         queued.tried = now
         queued.due = now + min(self._backoff_initial * 2 ** (queued.attempts - 1), self._backoff_max)
-        if unschedulable_plugins:
+        if not unschedulable_plugins or (
+            recorded_events is not None and recorded_events.concern(unschedulable_plugins)
+        ):
+            self._requeue(queued, now, "ScheduleAttemptFailure")
+        else:
             queued.state = _UNSCHEDULABLE
             self._unschedulable[queued.pod.uid] = queued
-        else:
-            self._requeue(queued, now, "ScheduleAttemptFailure")
 
     def on_cluster_event(
         self, event: ClusterEvent, now: float, *, hint: Callable[[str, PodInfo], bool] = lambda _, __: True
@@ -258,11 +306,10 @@ class SchedulingQueue:
         """
         for queued in list(self.unschedulable_pods()):
             pod = queued.pod
-            if any(
-                event & _EVENTS_TO_REGISTER.get(name, event) and hint(name, pod)
-                for name in queued.unschedulable_plugins
-            ):
+            if any(_concerns(event, hint, pod, name) for name in queued.unschedulable_plugins):
                 self._requeue(queued, now, event)
+        for uid, recorded in self._recorded_events.items():
+            recorded.record(partial(_concerns, event, hint, self._pods[uid].pod))
         if event & ClusterEvent.DEVICES:
             self.recheck_gated()
 
@@ -315,6 +362,11 @@ class SchedulingQueue:
         ):
             heapq.heappop(self._backoff)
         return self._backoff[0][0] if self._backoff else None
+
+
+def _concerns(event: ClusterEvent, hint: Callable[[str, PodInfo], bool], pod: PodInfo, blocker: str) -> bool:
+    """Report whether the plugin that rejected the pod registers for the event, and its hint does not skip it."""
+    return bool(event & _EVENTS_TO_REGISTER.get(blocker, event)) and hint(blocker, pod)
 
 
 def _is_update_for(blocker: str, before: PodInfo, after: PodInfo) -> bool:

@@ -20,19 +20,24 @@ from steersman.scheduler.core import AssumedPod, SchedulerCore, UnschedulablePod
 from steersman.scheduler.decision_log import log_bound, log_failed, logs_decisions
 from steersman.scheduler.devices.readiness import BindingFailedError, awaits_devices
 from steersman.scheduler.event_handlers import EventHandlers
+from steersman.scheduler.framework import ExtenderError
 from steersman.scheduler.metrics import SchedulerMetrics
 from steersman.scheduler.writer import SCHEDULER_ERROR, UNSCHEDULABLE, BindingTimeoutError, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from steersman.asynckit.clock import Clock
     from steersman.runtime.context import ControllerContext
+    from steersman.scheduler.extenders.chain import ExtenderChain
     from steersman.scheduler.plugins.dynamic_resources import PostFilterResult
 
 _log = logging.getLogger(__name__)
 
 #: Failures of the binding cycle.
-_BINDING_ERRORS: Final = (ClientError, BindingTimeoutError, ClaimChangedError, DevicesNotReadyError, BindingFailedError)
+_BINDING_ERRORS: Final = (
+    ClientError, BindingTimeoutError, ClaimChangedError, DevicesNotReadyError, BindingFailedError, ExtenderError
+)  # fmt: skip
 #: Bound on concurrent binding and status tasks; the loop waits for a free slot.
 WRITES_MAX: Final = 64
 #: Attempts per turn of the event loop, so that responses and watch events are processed in between.
@@ -50,14 +55,17 @@ class Scheduler:
 
     def __init__(self, context: ControllerContext, *, settings: Settings | None = None, host: str = "") -> None:
         """``host``: suffix of the reporting instance of events, ``default-scheduler-<host>``. Raises
-        ``PluginSetError``.
+        ``PluginSetError``; ``ConfigError``, OSError for certificates of extenders.
         """
         self._clock = context.clock
+        settings = settings or Settings()
+        self._extenders = _extenders(settings, self._clock)
         self.core: Final = SchedulerCore(
-            settings or Settings(),
+            settings,
             dice=context.dice,
             monotonic=context.clock.monotonic,
             now=context.clock.now,
+            extenders=self._extenders,
         )
         #: Keyed by ``schedulerName``, which is also the reporting controller of events.
         self._writers = {
@@ -117,6 +125,8 @@ class Scheduler:
         finally:
             self._ready.clear()
             await self._writes.close()
+            if self._extenders is not None:
+                await self._extenders.close()
 
     def _wake(self) -> None:
         for writer in self._writers.values():
@@ -141,7 +151,7 @@ class Scheduler:
         for count in range(_TURN_ATTEMPTS):
             await self._free.acquire()
             began = self._clock.monotonic()
-            result = self.core.schedule_one(self._event_handlers.budgets.lister.list())
+            result = await self.core.schedule_one(self._event_handlers.budgets.lister.list())
             if result is None:
                 self._free.release()
                 return count > 0
@@ -165,7 +175,9 @@ class Scheduler:
         try:
             if placed.needs_pre_bind:
                 await self._prepare(placed)
-            await self._writers[placed.profile.name].bind(pod, placed.node)
+            bound = self._extenders is not None and await self._bind_by_extender(placed, self._extenders)
+            if not bound:
+                await self._writers[placed.profile.name].bind(pod, placed.node)
         except _BINDING_ERRORS as error:
             _log.info("pod %s was not bound to %s: %s", pod.key, placed.node, error)
             self.core.binding_failed(placed)
@@ -180,6 +192,20 @@ class Scheduler:
             self.metrics.bound(placed, self._clock.monotonic())
             if self._logs_decisions:
                 log_bound(placed, self._clock.monotonic() - began)
+
+    async def _bind_by_extender(self, placed: AssumedPod, extenders: ExtenderChain) -> bool:
+        """Have an extender bind the pod; return False if none is to do so. Raises ``ExtenderError``."""
+        pod, writer = placed.queued.pod, self._writers[placed.profile.name]
+        try:
+            bound = await extenders.bind(pod, placed.node)
+        except ExtenderError:
+            # The answer may have been lost after the binding: resources stay reserved until the outcome is certain.
+            bound = await writer.is_bound(pod, placed.node)
+            if not bound:
+                raise
+        if bound:
+            writer.record_bound(pod, placed.node)
+        return bound
 
     async def _prepare(self, placed: AssumedPod) -> None:
         """Run the PreBind plugins."""
@@ -238,3 +264,12 @@ class Scheduler:
             await self._writers[about.profile.name].report(pod, reason, message, nominated=nominated)
         except ClientError as error:
             _log.warning("could not report on pod %s: %s", pod.key, error)
+
+
+def _extenders(settings: Settings, clock: Clock) -> ExtenderChain | None:
+    """Return the extenders of the configuration; None without any."""
+    if not settings.extenders:
+        return None
+    from steersman.scheduler.extenders.chain import connect_extenders  # noqa: PLC0415 — few have extenders
+
+    return connect_extenders(settings.extenders, clock=clock)

@@ -68,11 +68,16 @@ class Writer:
         try:
             await self._client.create_subresource(Pod, pod.name, "binding", body, namespace=pod.namespace)
         except ClientError as error:
-            if is_rejected(error) or not await self._is_on(pod, node):
+            if is_rejected(error) or not await self.is_bound(pod, node):
                 raise
+        self.record_bound(pod, node)
+
+    def record_bound(self, pod: PodInfo, node: str) -> None:
+        """Record the event of a successful binding."""
         self._recorder.event(pod.pod, "Normal", "Scheduled", "Binding", f"Successfully assigned {pod.key} to {node}")
 
-    async def _is_on(self, pod: PodInfo, node: str) -> bool:
+    async def is_bound(self, pod: PodInfo, node: str) -> bool:
+        """Read the pod and report whether it is bound to ``node``."""
         read = partial(self._client.get, Pod, pod.name, namespace=pod.namespace)
         stored: Any = await read_back(read, clock=self._client.clock)
         return stored is not None and stored.metadata.uid == pod.uid and stored.spec.nodeName == node

@@ -12,6 +12,7 @@ from tests.unit.scheduler.world import World, near, node, pod, required
 from steersman.apimachinery.selectors import parse_label_selector
 from steersman.apimachinery.trees import Tree
 from steersman.scheduler.configuration.errors import ConfigurationError
+from steersman.scheduler.configuration.extenders import ExtenderSettings, ExtenderTLS
 from steersman.scheduler.configuration.loading import LoadedConfiguration, parse_configuration
 from steersman.scheduler.configuration.plugin_sets import PLUGINS, resolve_plugins
 from steersman.scheduler.configuration.settings import Settings
@@ -54,6 +55,58 @@ def test_configuration_sets_process_options() -> None:
         kube_api_qps=7.5,
         kube_api_burst=9,
     )
+
+
+def test_extender_settings_have_upstreams_defaults() -> None:
+    extender = {
+        "urlPrefix": "https://x/prefix",
+        "filterVerb": "filter",
+        "weight": 5,
+        "enableHTTPS": True,
+        "tlsConfig": {"serverName": "name", "caData": "Y2E=", "certFile": "/cert"},
+        "managedResources": [{"name": "example.com/a"}],
+        "ignorable": True,
+    }
+    assert loaded(extenders=[extender]).settings.extenders == (
+        ExtenderSettings(
+            url_prefix="https://x/prefix",
+            filter_verb="filter",
+            weight=5,
+            enable_https=True,
+            tls=ExtenderTLS(server_name="name", ca_data=b"ca", cert_file="/cert"),
+            timeout_seconds=5,
+            managed_resources=frozenset({"example.com/a"}),
+            ignorable=True,
+        ),
+    )
+
+
+def test_fit_plugin_ignores_managed_resources_that_the_scheduler_is_to_ignore() -> None:
+    managed = [{"name": "example.com/a", "ignoredByScheduler": True}, {"name": "example.com/b"}]
+    settings = loaded(
+        extenders=[{"urlPrefix": "http://x", "managedResources": managed}],
+        profiles=[{"pluginConfig": [{"name": "NodeResourcesFit", "args": {"ignoredResources": ["example.com/c"]}}]}],
+    ).settings
+    assert settings.profiles[0].args["NodeResourcesFit"]["ignoredResources"] == ["example.com/c", "example.com/a"]
+
+
+@pytest.mark.parametrize(
+    ("tls", "message"),
+    [
+        ({"caFile": "/nowhere/ca.crt"}, "open /nowhere/ca.crt: No such file or directory"),
+        ({"caData": "bm9uZQ=="}, "the certificate authority of https://x cannot be read"),
+        ({"caData": "bm9uZQ==", "insecure": True}, "specifying a root certificates file with the insecure flag"),
+        ({"certData": "bm9uZQ=="}, "a client certificate and its key need each other"),
+        ({"certData": "bm9uZQ==", "keyData": "bm9uZQ=="}, "the client certificate and its key cannot be read"),
+    ],
+)
+def test_unusable_certificate_of_an_extender_is_named(tmp_path: Path, tls: Tree, message: str) -> None:
+    path = tmp_path / "scheduler.yaml"
+    extender = {"urlPrefix": "https://x/prefix", "enableHTTPS": True, "tlsConfig": tls}
+    path.write_text(yaml.safe_dump({**HEAD, "extenders": [extender]}))
+    with pytest.raises(ConfigurationError) as raised:
+        set_up(config=path)
+    assert str(raised.value).startswith(f"{path}: extenders[0].tlsConfig: {message}")
 
 
 def test_flags_override_election_settings_of_the_file(tmp_path: Path) -> None:
@@ -115,8 +168,28 @@ WRONG: list[tuple[Tree, str]] = [
     ({"profiles": [{"schedulerName": "a"}] * 2}, 'profiles[1].schedulerName: Duplicate value: "a"'),
     ({"profiles": [{"percentageOfNodesToScore": -1}]}, "profiles[0].percentageOfNodesToScore: Invalid value: -1: not in valid range [0-100]"),
     (
-        {"extenders": [{"urlPrefix": "http://x"}]},
-        "extenders: Forbidden: extenders are not supported: nothing is asked but the scheduler's plugins",
+        {"extenders": [{"urlPrefix": "http://x", "prioritizeVerb": "p"}]},
+        "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it",
+    ),
+    (
+        {"extenders": [{"urlPrefix": "http://x", "bindVerb": "b"}] * 2},
+        'extenders: Invalid value: "found 2 extenders implementing bind": only one extender can implement bind',
+    ),
+    (
+        {"extenders": [{"urlPrefix": "http://x", "managedResources": [{"name": "cpu"}]}]},
+        'extenders[0].managedResources[0].name: Invalid value: "cpu": is an invalid extended resource name',
+    ),
+    (
+        {"extenders": [{"urlPrefix": "http://x", "managedResources": [{"name": "a.b/c"}] * 2}]},
+        'extenders[0].managedResources[1].name: Invalid value: "a.b/c": duplicate extender managed resource name',
+    ),
+    (
+        {"extenders": [{"urlPrefix": "http://x", "httpTimeout": "5"}]},
+        'extenders[0].httpTimeout: Invalid value: "5": time: missing unit in duration "5"',
+    ),
+    (
+        {"extenders": [{"urlPrefix": "http://x", "filterverb": "f"}]},
+        'strict decoding error: unknown field "extenders[0].filterverb"',
     ),
     (
         {"profiles": [{"plugins": {"queueSort": {"disabled": [{"name": "*"}]}}}]},

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.scheduler.world import World, near, node, pod, required
+from tests.unit.scheduler.world import World, near, node, pod, required, run_at_once
 
 from steersman.scheduler.core import AssumedPod
 from steersman.scheduler.cycle import SchedulingCycle
@@ -96,7 +96,7 @@ def _feasible(world: World, pod_info: PodInfo) -> set[str] | str:
     filters = profile.pre_filter(pod_info, world.core.cluster)
     names = [info.name for info in world.core.cluster.nodes if not profile.filter(pod_info, info, filters)]
     try:
-        chosen = cycle.schedule(pod_info, profile).node.name
+        chosen = run_at_once(cycle.schedule(pod_info, profile)).node.name
     except FitError as error:
         assert not names
         return error.message()

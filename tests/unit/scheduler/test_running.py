@@ -105,6 +105,10 @@ class Running:
         assert response.spec is not None
         return response.spec.nodeName
 
+    async def events(self, reason: str) -> list[str | None]:
+        events = await self.client.list(Event, namespace="default")
+        return [event.message for event in events if event.reason == reason]
+
     async def message(self, name: str, reason: str = "Unschedulable") -> str | None:
         response: Any = await self.get(name)
         conditions = response.status.conditions or []
@@ -133,12 +137,7 @@ async def test_scheduler_binds_pod_and_records_an_event(running: Running) -> Non
     await running.node("n")
     await running.pod("p")
     assert await running.until(lambda: running.node_of("p")) == "n"
-
-    async def event_messages() -> list[str | None]:
-        events = await running.client.list(Event, namespace="default")
-        return [event.message for event in events if event.reason == "Scheduled"]
-
-    assert await running.until(event_messages) == ["Successfully assigned default/p to n"]
+    assert await running.until(lambda: running.events("Scheduled")) == ["Successfully assigned default/p to n"]
 
 
 async def test_scheduler_reports_unschedulable_pod_and_binds_it_when_a_node_is_added(running: Running) -> None:

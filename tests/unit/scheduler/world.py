@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from lightkube.models.core_v1 import Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod
 from lightkube.models.storage_v1 import StorageClass
@@ -13,7 +14,10 @@ from lightkube.models.storage_v1 import StorageClass
 from steersman.apimachinery.trees import Tree
 from steersman.scheduler.configuration.settings import Settings
 from steersman.scheduler.core import AssumedPod, SchedulerCore, UnschedulablePod
+from steersman.scheduler.framework import Extenders
 from steersman.scheduler.pod_info import PodInfo
+
+T = TypeVar("T")
 
 _uids = itertools.count(1)
 
@@ -46,13 +50,30 @@ def at(seconds: float) -> datetime:
     return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
 
 
+def run_at_once(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine that must not wait: scheduling without extenders."""
+    try:
+        work.send(None)
+    except StopIteration as ended:
+        result: T = ended.value
+        return result
+    work.close()
+    raise AssertionError("it waits")
+
+
 class World:
     """A scheduler core with a virtual clock in seconds."""
 
-    def __init__(self, *nodes: Node, seed: int = 1, settings: Settings | None = None) -> None:
+    def __init__(
+        self, *nodes: Node, seed: int = 1, settings: Settings | None = None, extenders: Extenders | None = None
+    ) -> None:
         self.now = 0.0
         self.core = SchedulerCore(
-            settings or Settings(), dice=Random(seed), monotonic=lambda: self.now, now=lambda: at(self.now)
+            settings or Settings(),
+            dice=Random(seed),
+            monotonic=lambda: self.now,
+            now=lambda: at(self.now),
+            extenders=extenders,
         )
         self.budgets: list[Any] = []
         for node in nodes:
@@ -69,7 +90,7 @@ class World:
             self.core.set_pending_pod(PodInfo(pod))
 
     def schedule_one(self) -> AssumedPod | UnschedulablePod | None:
-        return self.core.schedule_one(self.budgets)
+        return run_at_once(self.core.schedule_one(self.budgets))
 
     def schedule(self, pod: Pod) -> str:
         """Schedule a new pod and return its node, or the message if it is unschedulable."""

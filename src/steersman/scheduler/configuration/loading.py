@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.scheduler.configuration.errors import ConfigurationError
+from steersman.scheduler.configuration.extenders import extender_settings, ignored_resources
 from steersman.scheduler.configuration.model import read_configuration
 from steersman.scheduler.configuration.plugin_args import WITH_ARGS, default_args, seconds_of, with_defaults
 from steersman.scheduler.configuration.plugin_sets import PluginSetError, resolve_plugins
@@ -19,6 +20,8 @@ from steersman.scheduler.configuration.validation import check_configuration
 from steersman.scheduler.pod_info import DEFAULT_SCHEDULER
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from steersman.apimachinery.trees import Tree
 
 _PARALLELISM: Final = 16
@@ -46,11 +49,16 @@ class LoadedConfiguration(NamedTuple):
 def read(path: Path) -> LoadedConfiguration:
     """Load a file. Raises ``ConfigurationError`` with the path in the message."""
     try:
-        return parse_configuration(path.read_bytes())
+        configuration = parse_configuration(path.read_bytes())
+        if configuration.settings.extenders:
+            from steersman.scheduler.extenders.http_extender import check_tls  # noqa: PLC0415 — few have extenders
+
+            check_tls(configuration.settings.extenders)
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from None
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from None
+    return configuration
 
 
 def parse_configuration(raw: bytes) -> LoadedConfiguration:
@@ -59,8 +67,13 @@ def parse_configuration(raw: bytes) -> LoadedConfiguration:
     errors = list(dict.fromkeys(map(str, check_configuration(tree))))
     if errors:
         raise ConfigurationError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+    extenders = tree.get("extenders") or ()
     settings = Settings(
-        profiles=tuple(_profile(profile, tree["percentageOfNodesToScore"]) for profile in tree["profiles"]),
+        profiles=tuple(
+            _profile(profile, tree["percentageOfNodesToScore"], ignored_resources(extenders))
+            for profile in tree["profiles"]
+        ),
+        extenders=tuple(map(extender_settings, extenders)),
         pod_initial_backoff_seconds=float(tree["podInitialBackoffSeconds"]),
         pod_max_backoff_seconds=float(tree["podMaxBackoffSeconds"]),
     )
@@ -93,8 +106,16 @@ def _with_zero_defaults(defaults: Tree, configured: Tree | None) -> Tree:
     return {**defaults, **values}
 
 
-def _profile(profile: Tree, share: int) -> ProfileSettings:
+def _profile(profile: Tree, share: int, ignored: Sequence[str]) -> ProfileSettings:
+    """Return the settings of a profile. ``ignored``: resources that NodeResourcesFit ignores for extenders."""
     name = profile["schedulerName"]
+    args = {
+        **default_args(),
+        **{plugin_config["name"]: plugin_config["args"] for plugin_config in profile.get("pluginConfig") or ()},
+    }
+    if ignored:
+        fit = args["NodeResourcesFit"]
+        args["NodeResourcesFit"] = {**fit, "ignoredResources": [*(fit.get("ignoredResources") or ()), *ignored]}
     try:
         plugins = resolve_plugins(profile.get("plugins"), scheduler_name=name)
     except PluginSetError as error:
@@ -105,10 +126,7 @@ def _profile(profile: Tree, share: int) -> ProfileSettings:
         scheduler_name=name,
         percentage_of_nodes_to_score=profile.get("percentageOfNodesToScore", share),
         plugins=plugins,
-        args={
-            **default_args(),
-            **{plugin_config["name"]: plugin_config["args"] for plugin_config in profile.get("pluginConfig") or ()},
-        },
+        args=args,
     )
 
 

@@ -67,6 +67,27 @@ _CONNECTION: Final = _struct(
         "burst": _INT32,
     },
 )
+_EXTENDER: Final = _struct(
+    "Extender",
+    {
+        **dict.fromkeys(("urlPrefix", "filterVerb", "preemptVerb", "prioritizeVerb", "bindVerb"), _TEXT),
+        "weight": _INT64,
+        **dict.fromkeys(("enableHTTPS", "nodeCacheCapable", "ignorable"), _BOOL),
+        "tlsConfig": _struct(
+            "ExtenderTLSConfig",
+            {
+                "insecure": _BOOL,
+                **dict.fromkeys(("serverName", "certFile", "keyFile", "caFile"), _TEXT),
+                **dict.fromkeys(("certData", "keyData", "caData"), Scalar(ScalarKind.BYTES)),
+            },
+        ),
+        "httpTimeout": _DURATION,
+        "managedResources": ListOf(
+            _struct("ExtenderManagedResource", {"name": _TEXT, "ignoredByScheduler": _BOOL}, always=("name",))
+        ),
+    },
+    always=("urlPrefix",),
+)
 CONFIGURATION: Final = _top(
     KIND,
     {
@@ -79,7 +100,7 @@ CONFIGURATION: Final = _top(
         "podInitialBackoffSeconds": _INT64,
         "podMaxBackoffSeconds": _INT64,
         "profiles": ListOf(_PROFILE),
-        "extenders": ListOf(Scalar(ScalarKind.ANY)),
+        "extenders": ListOf(_EXTENDER),
         "delayCacheUntilActive": _BOOL,
     },
 )

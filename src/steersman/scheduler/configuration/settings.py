@@ -13,6 +13,8 @@ from steersman.scheduler.pod_info import DEFAULT_SCHEDULER
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from steersman.scheduler.configuration.extenders import ExtenderSettings
+
 BACKOFF_INITIAL_SECONDS: Final = 1.0
 BACKOFF_MAX_SECONDS: Final = 10.0
 UNSCHEDULABLE_MAX_SECONDS: Final = 300.0
@@ -33,6 +35,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of all profiles. Leader election and client connection are in ``SchedulerOptions``."""
 
     profiles: tuple[ProfileSettings, ...] = (ProfileSettings(),)
+    #: In the order of the configuration.
+    extenders: tuple[ExtenderSettings, ...] = ()
     pod_initial_backoff_seconds: float = BACKOFF_INITIAL_SECONDS
     pod_max_backoff_seconds: float = BACKOFF_MAX_SECONDS
     #: Maximum time in the unschedulable queue; set by a flag only.

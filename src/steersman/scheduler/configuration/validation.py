@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery import field
 from steersman.apimachinery.field import Path
 from steersman.apimachinery.gotext import quote
+from steersman.scheduler.configuration.extenders import check_extenders
 from steersman.scheduler.configuration.model import API_VERSION
 from steersman.scheduler.configuration.plugin_args import WITH_ARGS, check_args, seconds_of
 from steersman.scheduler.configuration.plugin_sets import PLUGINS, POINTS
@@ -42,10 +43,7 @@ def check_configuration(tree: Tree) -> Iterator[FieldError]:
     if longest < first:
         detail = "must be greater than or equal to PodInitialBackoffSeconds"
         yield field.invalid(Path("podMaxBackoffSeconds"), longest, detail)
-    if tree.get("extenders"):
-        yield field.forbidden(
-            Path("extenders"), "extenders are not supported: nothing is asked but the scheduler's plugins"
-        )
+    yield from check_extenders(tree.get("extenders") or (), Path("extenders"))
 
 
 def _check_election(election: Tree, path: Path) -> Iterator[FieldError]:
