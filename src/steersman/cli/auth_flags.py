@@ -15,9 +15,8 @@ AUTHENTICATION_FLAGS: Final = (
     Flag("api-audiences", values.names, "Audiences that tokens for this API server name (default the issuers)"),
     Flag(
         "authentication-config",
-        str,
-        "File with an AuthenticationConfiguration",
-        refused="structured authentication is not supported, use the --oidc flags",
+        values.path,
+        "File with an AuthenticationConfiguration: issuers of JSON Web Tokens, anonymous requests; read again after changes",
     ),
     Flag(
         "authentication-token-webhook-cache-ttl",

@@ -99,6 +99,7 @@ def parse(command: str, arguments: Sequence[str]) -> tuple[APIServerOptions, arg
     parsed.warnings = without_effect(parsed, API_SERVER_FLAGS, APIServerOptions, handled=HANDLED)
     values = {name: value for name, value in vars(parsed).items() if name in APIServerOptions.__struct_fields__}
     values["ephemeral"] = parsed.ephemeral or parsed.storage == "memory"
+    values["anonymous_auth_given"] = "anonymous_auth" in values
     if not values.get("etcd_servers") or parsed.ephemeral or parsed.storage:
         parsed.warnings += _drop_etcd(values)
     if values.get("data_dir") is None and not values["ephemeral"]:

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apiserver.authn.interface import ServerAuthenticator, TokenAuthenticator
-    from steersman.apiserver.authn.oidc import OIDCTokens
     from steersman.apiserver.authz.interface import RuleResolver
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.strategy import Strategy
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.asynckit.clock import Clock
+    from steersman.controlplane.authentication_config import ConfiguredAuthentication
     from steersman.controlplane.options import APIServerOptions
     from steersman.controlplane.service_account_keys import ServiceAccountKeys
 
@@ -98,8 +98,12 @@ class Authentication:
         ]
         if options.enable_bootstrap_token_auth:
             tokens.append(BootstrapTokens(self._objects, audiences=self.audiences, clock=clock))
-        if options.oidc_issuer_url:
-            tokens.append(_oidc(options, self.audiences, clock))
+        #: JWT authenticators, and the configuration file with its reloads; None without either.
+        self.configured: Final = _configured(options, self.audiences, clock)
+        anonymous = None
+        if self.configured is not None:
+            tokens.append(self.configured.tokens)
+            anonymous = self.configured.anonymous
         self.tokens: Final = tuple(tokens)
         #: Authorities of client certificates, set before the server listens.
         self.certificate_authorities: Final = CertificateAuthorities()
@@ -116,7 +120,8 @@ class Authentication:
         bearer = BearerToken(self.tokens, clock=clock, fixed_tokens=users, token_cache=accounts)
         self.authenticator: Final[ServerAuthenticator] = Union(
             [front_proxies, self.certificates, bearer, WebSocketToken(self.tokens)],
-            anonymous=options.anonymous_auth,
+            anonymous=options.anonymous_auth if anonymous is None else anonymous.enabled,
+            anonymous_paths=() if anonymous is None else [condition.path for condition in anonymous.conditions],
             certificates=self.certificates,
             bearer_tokens=bearer,
         )
@@ -126,26 +131,12 @@ class Authentication:
         self._objects.follow(registry)
 
 
-def _oidc(options: APIServerOptions, audiences: tuple[str, ...], clock: Clock) -> OIDCTokens:
-    from steersman.apiserver.authn.oidc import ALGORITHMS, OIDCOptions, OIDCTokens  # noqa: PLC0415 — few have a provider
-    from steersman.controlplane.fetching import HTTPSFetcher  # noqa: PLC0415
+def _configured(options: APIServerOptions, audiences: tuple[str, ...], clock: Clock) -> ConfiguredAuthentication | None:
+    if options.authentication_config is None and not options.oidc_issuer_url:
+        return None
+    from steersman.controlplane.authentication_config import ConfiguredAuthentication  # noqa: PLC0415 — few have a provider
 
-    if unknown := sorted(set(options.oidc_signing_algs) - ALGORITHMS):
-        raise OptionError(
-            f'--oidc-signing-algs: "{unknown[0]}" is not supported, expected one of {", ".join(sorted(ALGORITHMS))}'
-        )
-    provider = OIDCOptions(
-        issuer_url=options.oidc_issuer_url,
-        client_id=options.oidc_client_id,
-        username_claim=options.oidc_username_claim,
-        username_prefix=options.oidc_username_prefix,
-        groups_claim=options.oidc_groups_claim,
-        groups_prefix=options.oidc_groups_prefix,
-        required_claims=options.oidc_required_claim,
-        signing_algs=options.oidc_signing_algs,
-    )
-    fetcher = HTTPSFetcher(options.oidc_ca_file)
-    return OIDCTokens(provider, fetcher.fetch, audiences=audiences, clock=clock)
+    return ConfiguredAuthentication(options, audiences=audiences, clock=clock)
 
 
 class Authorization:

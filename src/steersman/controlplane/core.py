@@ -140,6 +140,7 @@ class ServerCore:
         self._authorization.follow(self.resources.registry)
         authentication.follow(self.resources.registry)
         self._token_uses = authentication.token_uses
+        self._configured_authentication = authentication.configured
         routes = Routes()
         status_writer = LoopbackStatusWriter()
         #: APIServices with a Service, and the proxy to their backends.
@@ -253,6 +254,8 @@ class ServerCore:
             collectors.append(self._auditor.collect)
         if self._flow_control is not None:
             collectors.append(self._flow_control.metrics.collect)
+        if authentication.configured is not None:
+            collectors.append(authentication.configured.collect)
         if self._encryption is not None:
             collectors.append(self._encryption.collect)
         if self.bootstrap is not None:
@@ -264,6 +267,9 @@ class ServerCore:
         if self._auditor is not None:
             self._auditor.start()
         self._tasks.start("last uses of tokens", self._token_uses.run(self.client))
+        configured = self._configured_authentication
+        if configured is not None and configured.reload is not None:
+            self._tasks.start("authentication configuration", configured.reload.run())
         await self._hooks.run()
         if self.bootstrap is not None:
             await self.bootstrap.start_loops()

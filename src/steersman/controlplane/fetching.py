@@ -6,25 +6,17 @@ import asyncio
 import ssl
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING, Final
-
-from steersman.controlplane.options import OptionError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from typing import Final
 
 _TIMEOUT_SECONDS: Final = 10.0
 _BYTES_MAX: Final = 1024 * 1024
 
 
 class HTTPSFetcher:
-    """HTTPS client that trusts one CA file, or the system's if None. Raises ``OptionError`` for a file without certificates."""
+    """HTTPS client that trusts the authorities of a PEM text, or the system's if it is empty. Raises ``ssl.SSLError``."""
 
-    def __init__(self, ca_file: Path | None) -> None:
-        try:
-            self._tls: Final = ssl.create_default_context(cafile=ca_file)
-        except OSError as error:  # ssl.SSLError is one
-            raise OptionError(f"--oidc-ca-file: {ca_file} holds no PEM certificates: {error}") from error
+    def __init__(self, authorities: str) -> None:
+        self._tls: Final = ssl.create_default_context(cadata=authorities or None)
 
     async def fetch(self, url: str) -> bytes:
         """Return the document. Raises ``OSError``, also for URLs that are not HTTPS and for more than 1 MB."""

@@ -10,8 +10,10 @@ import os
 import ssl
 import stat
 from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
+
+import msgspec
 
 from steersman.apimachinery.gotext import quote
 from steersman.asynckit.clock import RealClock
@@ -39,7 +41,7 @@ _TOKEN_SECONDS_MIN, _TOKEN_SECONDS_MAX = 3600, 1 << 32
 #: Options that name files to read.
 _FILE_OPTIONS: Final = (
     "tls_cert_file", "tls_private_key_file", "client_ca_file", "token_auth_file", "service_account_signing_key_file",
-    "service_account_key_file", "oidc_ca_file", "requestheader_client_ca_file", "kubelet_client_certificate",
+    "service_account_key_file", "oidc_ca_file", "authentication_config", "requestheader_client_ca_file", "kubelet_client_certificate",
     "kubelet_client_key", "kubelet_certificate_authority", "proxy_client_cert_file", "proxy_client_key_file",
     "admission_control_config_file", "audit_policy_file",
     "audit_webhook_config_file", "encryption_provider_config", "etcd_cafile", "etcd_certfile", "etcd_keyfile",
@@ -233,24 +235,33 @@ def _check_service_accounts(options: APIServerOptions) -> None:
 
 
 def _check_oidc(options: APIServerOptions) -> None:
+    if options.authentication_config is not None:
+        if _oidc_flags(options):
+            raise OptionError("authentication-config file and oidc-* flags are mutually exclusive")
+        from steersman.controlplane.authentication_config import read_configuration  # noqa: PLC0415 — few servers have one
+
+        read_configuration(options)
+        return
     if bool(options.oidc_issuer_url) != bool(options.oidc_client_id):
         raise OptionError("--oidc-issuer-url and --oidc-client-id must be specified together")
     if not options.oidc_issuer_url:
-        others = [
-            flag
-            for flag, is_given in (
-                ("--oidc-ca-file", options.oidc_ca_file is not None),
-                ("--oidc-groups-claim", options.oidc_groups_claim),
-                ("--oidc-groups-prefix", options.oidc_groups_prefix),
-                ("--oidc-required-claim", options.oidc_required_claim),
-                ("--oidc-username-prefix", options.oidc_username_prefix),
-            )
-            if is_given
-        ]
-        if others:
+        if others := _oidc_flags(options):
             raise OptionError(f"{others[0]} needs --oidc-issuer-url and --oidc-client-id")
     elif not _is_url(options.oidc_issuer_url, schemes=("https",)):
         raise OptionError(f'--oidc-issuer-url: "{options.oidc_issuer_url}" must be a URL that begins with https://')
+
+
+def _oidc_flags(options: APIServerOptions) -> list[str]:
+    """Return the ``--oidc-*`` flags with other values than their defaults."""
+    return [
+        _flag(option.name)
+        for option in msgspec.structs.fields(options)
+        if option.name.startswith("oidc_") and getattr(options, option.name) != _default_of(option)
+    ]
+
+
+def _default_of(option: msgspec.structs.FieldInfo) -> Any:
+    return option.default if option.default_factory is msgspec.NODEFAULT else option.default_factory()
 
 
 def _is_url(text: str, schemes: tuple[str, ...] = ()) -> bool:

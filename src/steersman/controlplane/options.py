@@ -77,6 +77,10 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     token_auth_file: Path | None = None
     anonymous_auth: bool = True
+    #: True if ``--anonymous-auth`` was given: the file of ``authentication_config`` then must not configure these requests.
+    anonymous_auth_given: bool = False
+    #: File with an ``AuthenticationConfiguration``, in place of the ``oidc`` options; see ``authentication_config``.
+    authentication_config: Path | None = None
     #: True if bootstrap tokens in Secrets of kube-system authenticate.
     enable_bootstrap_token_auth: bool = False
     authorization_mode: tuple[str, ...] = ("Node", "RBAC")
@@ -92,7 +96,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     service_account_max_token_expiration_seconds: float = 0.0
     #: Extend tokens of pods beyond their stated expiration, for clients that do not read them again.
     service_account_extend_token_expiration: bool = True
-    #: Tokens of an OpenID Connect provider are accepted, too; see ``authn.oidc``.
+    #: Tokens of an OpenID Connect provider are accepted, too; see ``authentication_config``.
     oidc_issuer_url: str = ""
     oidc_client_id: str = ""
     oidc_ca_file: Path | None = None

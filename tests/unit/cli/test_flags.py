@@ -29,6 +29,7 @@ def test_flags_become_options():
         token_auth_file=Path("/t"),
         request_timeout_seconds=90,
         anonymous_auth=False,
+        anonymous_auth_given=True,
         service_node_port_range=(1, 2),
         authorization_mode=("AlwaysAllow",),
         feature_gates={"A": True},
@@ -80,7 +81,7 @@ def test_etcd_servers_have_no_effect_when_the_embedded_store_is_named(store):
 @pytest.mark.parametrize(
     "flag",
     [
-        "authentication-config", "authentication-token-webhook-config-file",
+        "authentication-token-webhook-config-file",
         "authorization-config", "authorization-policy-file", "authorization-webhook-config-file",
         "egress-selector-config-file", "service-account-signing-endpoint",
     ],

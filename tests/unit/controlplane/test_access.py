@@ -51,17 +51,6 @@ def test_authorization_modes_are_evaluated_in_order(modes, allowed):
     assert authorizer.authorize(UserInfo("root", ("system:masters",)), RequestInfo("get", "/metrics")).allowed
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"oidc_issuer_url": "https://idp", "oidc_client_id": "c", "oidc_signing_algs": ("none",)}, "none"),
-    ],
-)
-def test_issuers_that_cannot_be_are_errors_of_the_options(options, message):
-    with pytest.raises(OptionError, match=message):
-        authenticator(**options)
-
-
 async def test_oidc_provider_is_not_contacted_before_its_first_token():
     user = authenticator(oidc_issuer_url="https://idp.invalid", oidc_client_id="c")
     assert (await user.authenticate(request("own"))).name == "system:apiserver"

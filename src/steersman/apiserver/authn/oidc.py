@@ -1,6 +1,6 @@
-"""``--oidc-*``: tokens of an OpenID Connect provider. Upstream: ``plugin/pkg/auth/authenticator/token/oidc``.
+"""JWT authenticators: tokens of OpenID Connect providers. Upstream: staging/…/plugin/pkg/authenticator/token/oidc/oidc.go.
 
-The provider's keys are fetched with its first token, and again for an unknown key ID, at most once in
+A provider's keys are fetched with its first token, and again for an unknown key ID, at most once in
 ``_REFRESH_SECONDS``: tokens with random key IDs must not cause a flood of requests.
 """
 
@@ -8,97 +8,97 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from steersman.apimachinery.gotext import quote
 from steersman.apiserver.authn import jws
+from steersman.apiserver.authn.claim_mapping import invalid
 from steersman.apiserver.authn.interface import InvalidCredentials, review_for_server
-from steersman.apiserver.request import UserInfo
+from steersman.apiserver.workers import with_allowance
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+    from steersman.apiserver.authn.authentication_configuration import JWTAuthenticatorConfig
+    from steersman.apiserver.authn.claim_mapping import ClaimMapper
     from steersman.apiserver.authn.interface import Reviewed
+    from steersman.apiserver.authn.jwt_metrics import JWTMetrics
+    from steersman.apiserver.request import UserInfo
     from steersman.asynckit.clock import Clock
 
     Fetch = Callable[[str], Awaitable[bytes]]
 
 _log = logging.getLogger(__name__)
 
-#: Supported signing algorithms.
+#: Supported signing algorithms. Upstream: ``AllValidSigningAlgorithms``.
 ALGORITHMS: Final = frozenset(f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512))
 _REFRESH_SECONDS: Final = 10.0
 #: Clock skew for ``nbf``, as in upstream's library.
 _EARLY_SECONDS: Final = 300.0
 _DISCOVERY: Final = "/.well-known/openid-configuration"
-_CREDENTIAL: Final = "authentication.kubernetes.io/credential-id"
+#: Issuer that Google's tokens may name without the scheme.
+_GOOGLE: Final = "https://accounts.google.com"
 
 
-class OIDCOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of one provider: issuer, keys and the mapping of claims to users."""
-
-    #: ``https://`` URL.
-    issuer_url: str
-    client_id: str
-    username_claim: str = "sub"
-    #: Prefix of user names; empty: the issuer and ``#`` (except for e-mail addresses), ``-``: none.
-    username_prefix: str = ""
-    groups_claim: str = ""
-    groups_prefix: str = ""
-    #: Required claims and values.
-    required_claims: dict[str, str] = {}
-    signing_algs: tuple[str, ...] = ("RS256",)
-
-    @property
-    def prefix(self) -> str:
-        """Return the prefix of user names."""
-        if self.username_prefix:
-            return "" if self.username_prefix == "-" else self.username_prefix
-        return "" if self.username_claim == "email" else f"{self.issuer_url}#"
+class ProviderError(OSError):
+    """The provider's discovery document or keys cannot be used."""
 
 
-class OIDCTokens:
-    """Token authenticator of one provider. ``fetch`` returns a document by URL; it may raise ``OSError``."""
+class JWTAuthenticator:
+    """Authenticator of the tokens of one issuer. ``fetch`` returns a document by URL; it may raise ``OSError``."""
 
-    def __init__(self, options: OIDCOptions, fetch: Fetch, *, audiences: Sequence[str], clock: Clock) -> None:
-        self._options: Final = options
+    def __init__(
+        self,
+        config: JWTAuthenticatorConfig,
+        mapper: ClaimMapper,
+        fetch: Fetch,
+        *,
+        signing_algs: Iterable[str],
+        clock: Clock,
+        metrics: JWTMetrics,
+    ) -> None:
+        self.issuer: Final = config.issuer.url
+        self._discovery_url: Final = config.issuer.discovery_url or self.issuer.rstrip("/") + _DISCOVERY
+        self._audiences: Final = config.issuer.audiences
+        self._mapper: Final = mapper
         self._fetch: Final = fetch
-        self._audiences: Final = tuple(audiences)
+        self._signing_algs: Final = frozenset(signing_algs)
         self._clock: Final = clock
+        self._metrics: Final = metrics
         self._fetching: Final = asyncio.Lock()
         self._keys: list[jws.VerifyingKey] = []
         self._fetched_seconds: float | None = None
 
-    async def authenticate_token(self, token: str) -> UserInfo | None:
-        """Return the user; None for tokens of other issuers. Raises ``InvalidCredentials``."""
-        if not jws.looks_signed(token):
-            return None
+    async def authenticate(self, token: str, header: jws.Header) -> UserInfo:
+        """Return the user of a token of this issuer. Raises ``InvalidCredentials``."""
+        started = self._clock.monotonic()
+        is_success = False
         try:
-            unverified = jws.read_unverified(token)
-        except jws.MalformedTokenError:
-            return None
-        if unverified.issuer != self._options.issuer_url:
-            return None
-        claims = await self._verified_claims(token, unverified.header)
-        if claims is None:
-            raise _invalid("failed to verify signature")
-        self._check(claims)
-        return self._user(claims)
-
-    async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
-        """Review a token; OIDC tokens are valid for this server's audiences only."""
-        return await review_for_server(self, token, audiences, own=self._audiences)
+            claims = await self._verified_claims(token, header)
+            self._check(claims)
+            user = await with_allowance(self._mapper.user, claims)
+            is_success = True
+            return user
+        finally:
+            self._metrics.authenticated(self.issuer, self._clock.monotonic() - started, is_success=is_success)
 
     # -- keys ----------------------------------------------------------------------------------------------------------
 
-    async def _verified_claims(self, token: str, header: jws.Header) -> dict[str, Any] | None:
+    async def _verified_claims(self, token: str, header: jws.Header) -> dict[str, Any]:
         """Return the claims of a token signed by the provider, fetching its keys if the key is unknown."""
-        if header.alg not in self._options.signing_algs:
-            return None
+        if header.alg not in self._signing_algs:
+            expected = " ".join(quote(name) for name in sorted(self._signing_algs))
+            raise _unverified(
+                f"oidc: id token signed with unsupported algorithm, expected [{expected}] got {quote(header.alg)}"
+            )
         claims = self._claims_by_known_keys(token, header)
         if claims is None and await self._refresh():
             claims = self._claims_by_known_keys(token, header)
+        if claims is None:
+            raise _unverified("failed to verify signature: failed to verify id token signature")
         return claims
 
     def _claims_by_known_keys(self, token: str, header: jws.Header) -> dict[str, Any] | None:
@@ -118,60 +118,122 @@ class OIDCTokens:
             now = self._clock.monotonic()
             if before is not None and now - before < _REFRESH_SECONDS:
                 return False
-            self._fetched_seconds = now
             try:
-                self._keys = await self._read_keys()
-            except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError) as error:
-                _log.warning("cannot get the keys of %s: %s", self._options.issuer_url, error)
+                await self._fetch_keys()
+            except OSError as error:
+                _log.warning("cannot get the keys of %s: %s", self.issuer, error)
                 return False
             return True
 
-    async def _read_keys(self) -> list[jws.VerifyingKey]:
+    async def initialize(self) -> None:
+        """Fetch the keys. Raises ``OSError``."""
+        async with self._fetching:
+            await self._fetch_keys()
+
+    async def _fetch_keys(self) -> None:
+        self._fetched_seconds = self._clock.monotonic()
+        key_set: bytes | None = None
+        try:
+            document = await self._fetch(self._discovery_url)
+            self._keys, key_set = await self._read_keys(document)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError) as error:
+            raise ProviderError(f"{type(error).__name__}: {error}") from error
+        finally:
+            self._metrics.keys_fetched(self.issuer, self._clock.now().timestamp(), key_set)
+
+    async def _read_keys(self, discovery: bytes) -> tuple[list[jws.VerifyingKey], bytes]:
         from steersman.apiserver.authn.keys import read_jwk  # noqa: PLC0415 — loads cryptography
 
-        url = self._options.issuer_url
-        document = msgspec.json.decode(await self._fetch(url.rstrip("/") + _DISCOVERY))
-        if document["issuer"] != url:
-            raise OSError(f"the provider calls itself {document['issuer']}")
-        listed = msgspec.json.decode(await self._fetch(document["jwks_uri"]))["keys"]
-        return [key for jwk in listed for key in await asyncio.to_thread(read_jwk, jwk)]
+        document = msgspec.json.decode(discovery)
+        if document["issuer"] != self.issuer:
+            expected, actual = quote(self.issuer), quote(str(document["issuer"]))
+            raise ProviderError(
+                f"oidc: issuer did not match the issuer returned by provider, expected {expected} got {actual}"
+            )
+        key_set = await self._fetch(document["jwks_uri"])
+        listed = msgspec.json.decode(key_set)["keys"]
+        return [key for jwk in listed for key in await asyncio.to_thread(read_jwk, jwk)], key_set
 
     # -- claims --------------------------------------------------------------------------------------------------------
 
     def _check(self, claims: Mapping[str, Any]) -> None:
-        """Validate times, audience and required claims. Raises ``InvalidCredentials``."""
+        """Validate issuer, times and audience of verified claims. Raises ``InvalidCredentials``."""
+        if issuer_of(claims) != self.issuer:
+            raise _unverified("oidc: id token issued by a different provider")
         audience = claims.get("aud")
-        if self._options.client_id not in (audience if isinstance(audience, list) else [audience]):
-            raise _invalid("the token is not for this client")
+        audiences = audience if isinstance(audience, list) else [audience]
+        if not any(name in audiences for name in self._audiences):
+            raise _unverified(f"oidc: expected audience in {_listed(sorted(self._audiences))} got {_listed(audiences)}")
         now = self._clock.now().timestamp()
-        expires, begins = claims.get("exp"), claims.get("nbf")
-        if not isinstance(expires, (int, float)) or expires < now:
-            raise _invalid("token is expired")
-        if isinstance(begins, (int, float)) and begins > now + _EARLY_SECONDS:
-            raise _invalid("token is not valid yet")
-        for name, value in self._options.required_claims.items():
-            if claims.get(name) != value:
-                raise _invalid(f"required claim {name} does not have the value that is asked for")
-
-    def _user(self, claims: Mapping[str, Any]) -> UserInfo:
-        options = self._options
-        name = claims.get(options.username_claim)
-        if not isinstance(name, str) or not name:
-            raise _invalid(f"the claim {options.username_claim} names no user")
-        if options.username_claim == "email" and claims.get("email_verified", True) is not True:
-            raise _invalid("email not verified")
-        extra: dict[str, tuple[str, ...]] = {}
-        if isinstance(claims.get("jti"), str):
-            extra[_CREDENTIAL] = (f"JTI={claims['jti']}",)
-        return UserInfo(options.prefix + name, self._groups(claims), extra=extra)
-
-    def _groups(self, claims: Mapping[str, Any]) -> tuple[str, ...]:
-        claim = claims.get(self._options.groups_claim) if self._options.groups_claim else None
-        groups = [claim] if isinstance(claim, str) else claim or []
-        if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
-            raise _invalid(f"the claim {self._options.groups_claim} names no groups")
-        return tuple(self._options.groups_prefix + group for group in groups)
+        expires, begins = _seconds(claims, "exp"), _seconds(claims, "nbf")
+        if expires is None or expires < now:
+            raise _unverified(f"oidc: token is expired (Token Expiry: {_time_text(expires)})")
+        if begins is not None and begins > now + _EARLY_SECONDS:
+            raise _unverified(
+                f"oidc: current time {_time_text(now)} before the nbf (not before) time: {_time_text(begins)}"
+            )
 
 
-def _invalid(reason: str) -> InvalidCredentials:
-    return InvalidCredentials(f"oidc: {reason}")
+class JWTAuthenticators:
+    """Token authenticator of all configured issuers, which can be replaced."""
+
+    def __init__(self, authenticators: Iterable[JWTAuthenticator], *, audiences: Sequence[str]) -> None:
+        """``audiences``: audiences of this server."""
+        self._by_issuer = {authenticator.issuer: authenticator for authenticator in authenticators}
+        self._audiences: Final = tuple(audiences)
+
+    @property
+    def issuers(self) -> frozenset[str]:
+        """URLs of the issuers."""
+        return frozenset(self._by_issuer)
+
+    def replace(self, authenticators: Iterable[JWTAuthenticator]) -> None:
+        """Use other authenticators from the next token on."""
+        self._by_issuer = {authenticator.issuer: authenticator for authenticator in authenticators}
+
+    async def authenticate_token(self, token: str) -> UserInfo | None:
+        """Return the user; None for tokens of other issuers. Raises ``InvalidCredentials``."""
+        if not self._by_issuer or not jws.looks_signed(token):
+            return None
+        try:
+            unverified = jws.read_unverified(token)
+        except jws.MalformedTokenError:
+            return None
+        issuer = issuer_of(unverified.claims)
+        authenticator = self._by_issuer.get(issuer) if isinstance(issuer, str) else None
+        return None if authenticator is None else await authenticator.authenticate(token, unverified.header)
+
+    async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
+        """Review a token; these tokens are valid for this server's audiences only."""
+        return await review_for_server(self, token, audiences, own=self._audiences)
+
+
+def issuer_of(claims: Mapping[str, Any]) -> Any:
+    """Return the claim ``iss``. Upstream: ``untrustedIssuer``, which completes Google's."""
+    issuer = claims.get("iss")
+    return _GOOGLE if issuer == _GOOGLE.removeprefix("https://") else issuer
+
+
+def _unverified(reason: str) -> InvalidCredentials:
+    return invalid(f"verify token: {reason}")
+
+
+def _seconds(claims: Mapping[str, Any], name: str) -> float | None:
+    value = claims.get(name)
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _listed(values: Sequence[Any]) -> str:
+    """Return a list as Go's ``%q`` prints it."""
+    return f"[{' '.join(quote(value) for value in values if isinstance(value, str))}]"
+
+
+def _time_text(seconds: float | None) -> str:
+    """Return a time as Go prints it; the zero time if there is none."""
+    if seconds is None:
+        return "0001-01-01 00:00:00 +0000 UTC"
+    try:
+        time = datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)
+    return f"{time:%Y-%m-%d %H:%M:%S} +0000 UTC"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from steersman.apiserver.authn.interface import ANONYMOUS_USER, InvalidCredentials, with_authenticated_group
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from steersman.apiserver.authn.bearer import BearerToken
     from steersman.apiserver.authn.client_certificate import ClientCertificate
@@ -28,12 +28,16 @@ class Union:
         authenticators: Sequence[RequestAuthenticator],
         *,
         anonymous: bool,
+        anonymous_paths: Collection[str] = (),
         certificates: ClientCertificate | None = None,
         bearer_tokens: BearerToken | None = None,
     ) -> None:
-        """``certificates`` and ``bearer_tokens``: the two authenticators with caches, which are also in the list."""
+        """``anonymous_paths``: the only paths of anonymous requests; empty: all. ``certificates`` and ``bearer_tokens``: the two
+        authenticators with caches, which are also in the list.
+        """
         self._authenticators = authenticators
         self._anonymous = anonymous
+        self._anonymous_paths = frozenset(anonymous_paths)
         self._certificates = certificates
         self._bearer_tokens = bearer_tokens
         #: By identity, as authenticators with caches return the same object; the value keeps its key alive.
@@ -62,7 +66,9 @@ class Union:
                 return self._with_group(user)
         if failure is not None:
             raise failure
-        return ANONYMOUS_USER if self._anonymous else None
+        if not self._anonymous or (self._anonymous_paths and request.path not in self._anonymous_paths):
+            return None
+        return ANONYMOUS_USER
 
     def _with_group(self, user: UserInfo) -> UserInfo:
         cached = self._cached_users.get(id(user))

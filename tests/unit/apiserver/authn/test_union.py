@@ -13,10 +13,10 @@ from steersman.asynckit.clock import FakeClock
 CLOCK = FakeClock()
 
 
-def request_with(authorization: bytes = b"", chain: list[str] | None = None) -> Request:
+def request_with(authorization: bytes = b"", chain: list[str] | None = None, path: str = "/") -> Request:
     scope = {
         "method": "GET",
-        "path": "/",
+        "path": path,
         "query_string": b"",
         "headers": [(b"authorization", authorization)],
         "extensions": {"tls": {"client_cert_chain": chain}},
@@ -57,6 +57,13 @@ async def test_invalid_credentials_raise_and_are_not_anonymous():
 async def test_request_without_credentials_is_anonymous_when_allowed():
     assert await Union([Knows(None)], anonymous=True).authenticate(request_with()) == ANONYMOUS_USER
     assert await Union([Knows(None)], anonymous=False).authenticate(request_with()) is None
+
+
+async def test_anonymous_requests_may_be_restricted_to_paths():
+    union = Union([Knows(None)], anonymous=True, anonymous_paths=["/livez"])
+    assert await union.authenticate(request_with(path="/livez")) == ANONYMOUS_USER
+    for path in ("/livez/", "/livez/ping", "/"):
+        assert await union.authenticate(request_with(path=path)) is None
 
 
 @pytest.mark.parametrize("group", ["system:authenticated", "system:unauthenticated"])

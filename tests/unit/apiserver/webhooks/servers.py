@@ -111,8 +111,8 @@ class WebhookServer:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
                 lines = head.split("\r\n")
-                length = next(int(line.split(":")[1]) for line in lines if line.lower().startswith("content-length"))
-                body = json.loads(await reader.readexactly(length))
+                lengths = [int(line.split(":")[1]) for line in lines if line.lower().startswith("content-length")]
+                body = json.loads(await reader.readexactly(lengths[0])) if lengths else None
                 target = lines[0].split(" ")[1]
                 self.targets.append(target)
                 self.bodies.append(body)
