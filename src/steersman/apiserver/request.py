@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.managedfields.schema import Versions
+    from steersman.apimachinery.selectors.labels import Requirement
     from steersman.apiserver.spec_facts import SpecFacts, SpecFactsCache
 
 _log: Final = logging.getLogger(__name__)
@@ -183,6 +184,7 @@ class RequestInfo:
         "fields",
         "group",
         "is_resource",
+        "labels",
         "name",
         "namespace",
         "parts",
@@ -206,6 +208,7 @@ class RequestInfo:
         subresource: str = "",
         parts: tuple[str, ...] = (),
         fields: tuple[tuple[str, str, bool], ...] = (),
+        labels: tuple[Requirement, ...] = (),
     ) -> None:
         #: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``, ``deletecollection``; for
         #: non-resource paths the HTTP method in lower case.
@@ -222,6 +225,8 @@ class RequestInfo:
         self.parts: Final = parts
         #: Requirements of a collection's field selector: (field, value, whether it must be equal).
         self.fields: Final = fields
+        #: Requirements of a collection's label selector, if an authorizer reads them.
+        self.labels: Final = labels
 
     def changed(
         self,
@@ -230,6 +235,7 @@ class RequestInfo:
         name: str | None = None,
         subresource: str | None = None,
         fields: tuple[tuple[str, str, bool], ...] | None = None,
+        labels: tuple[Requirement, ...] | None = None,
     ) -> RequestInfo:
         """Return a copy with the given values replaced."""
         return RequestInfo(
@@ -244,6 +250,7 @@ class RequestInfo:
             self.subresource if subresource is None else subresource,
             self.parts,
             self.fields if fields is None else fields,
+            self.labels if labels is None else labels,
         )
 
     def _values(self) -> tuple[object, ...]:
@@ -260,6 +267,7 @@ class RequestInfo:
             self.subresource,
             self.parts,
             self.fields,
+            self.labels,
         )
 
     def __eq__(self, other: object) -> bool:

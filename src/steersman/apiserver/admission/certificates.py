@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.authz.pending import with_decisions
 from steersman.apiserver.request import RequestInfo
 
 if TYPE_CHECKING:
@@ -40,11 +41,11 @@ class _SignerPlugin(Plugin):
         is_handled = resource.group_resource == _REQUESTS and subresource == self.subresource
         return is_handled and operation is Operation.UPDATE
 
-    def check(self, attributes: Attributes) -> None:
+    async def check(self, attributes: Attributes) -> None:
         """Raise 403 without the permission on the stored request's signer, which is immutable."""
         old = attributes.old_object or {}
         signer = (old.get("spec") or {}).get("signerName") or ""
-        if not may_use_signer(self._authorizer, attributes.user, self.verb, signer):
+        if not await may_use_signer(self._authorizer, attributes.user, self.verb, signer):
             raise attributes.forbidden(f"user not permitted to {self.verb} requests with signerName {quote(signer)}")
 
 
@@ -57,7 +58,7 @@ class CertificateApproval(_SignerPlugin):
 
     async def validate(self, attributes: Attributes) -> None:
         """Raise 403 without the permission."""
-        self.check(attributes)
+        await self.check(attributes)
 
 
 class CertificateSigning(_SignerPlugin):
@@ -70,7 +71,7 @@ class CertificateSigning(_SignerPlugin):
     async def validate(self, attributes: Attributes) -> None:
         """Raise 403 without the permission, unless certificate and conditions are unchanged."""
         if _issued(attributes.object) != _issued(attributes.old_object):
-            self.check(attributes)
+            await self.check(attributes)
 
 
 class CertificateSubjectRestriction(Plugin):
@@ -112,10 +113,14 @@ def _of_subject(request: str, part: str) -> list[str]:
     return [str(attribute.value) for attribute in subject.get_attributes_for_oid(getattr(x509.NameOID, part))]
 
 
-def may_use_signer(authorizer: Authorizer, user: UserInfo, verb: str, signer: str) -> bool:
+async def may_use_signer(authorizer: Authorizer, user: UserInfo, verb: str, signer: str) -> bool:
     """True if the user has the verb on the signer, or on all signers of its domain (``example.com/*``)."""
     domain = signer.partition("/")[0]
-    return any(authorizer.authorize(user, _request_info(verb, name)).allowed for name in (signer, f"{domain}/*"))
+    for name in (signer, f"{domain}/*"):
+        decision = await with_decisions(authorizer.authorize, user, _request_info(verb, name))
+        if decision.allowed:
+            return True
+    return False
 
 
 def _request_info(verb: str, signer: str) -> RequestInfo:

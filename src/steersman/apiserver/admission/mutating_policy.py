@@ -18,7 +18,8 @@ from steersman.apiserver.admission.policy_metrics import NO_ERROR, PolicyMetrics
 from steersman.apiserver.admission.validating_policy import Binding, PolicySources, variables_of
 from steersman.apiserver.admission.validating_policy_match import Matcher, is_exempt
 from steersman.apiserver.admission.validating_policy_params import ConfigurationError, collect, served_kind
-from steersman.apiserver.workers import run_step, with_allowance
+from steersman.apiserver.authz.pending import allow_with_decisions
+from steersman.apiserver.workers import run_step
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 from steersman.schema.resources import Resource  # noqa: TC001 — compiled named tuples load the types of their fields
@@ -197,7 +198,7 @@ class MutatingAdmissionPolicy(Plugin):
             return None
         variables["params"] = invocation.parameter
         policy = invocation.policy
-        conditions = await with_allowance(policy.evaluate_conditions, variables, self._clock.monotonic)
+        conditions = await allow_with_decisions(policy.evaluate_conditions, variables, self._clock.monotonic)
         if conditions is None:
             return variables
         operation = attributes.operation.value
@@ -223,7 +224,9 @@ class MutatingAdmissionPolicy(Plugin):
         for position in range(len(policy.rules)):
             started, message = self._clock.monotonic(), ""
             try:
-                changed = await with_allowance(policy.rules.mutate, position, variables["object"], variables, struct)
+                changed = await allow_with_decisions(
+                    policy.rules.mutate, position, variables["object"], variables, struct
+                )
             except EvaluationError as error:
                 message = str(error)
             seconds, error_label = self._clock.monotonic() - started, error_type(message) if message else NO_ERROR

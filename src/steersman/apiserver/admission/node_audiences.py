@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.admission.lookups import Lookup, whole
+from steersman.apiserver.authz.pending import with_decisions
 from steersman.apiserver.request import RequestInfo
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ class Audiences:
             resource=audience,
             name=attributes.name,
         )
-        if not self._authorizer.authorize(attributes.user, request).allowed:
+        decision = await with_decisions(self._authorizer.authorize, attributes.user, request)
+        if not decision.allowed:
             raise attributes.forbidden(
                 f"audience {quote(audience)} not found in pod spec volume,"
                 f" {attributes.user.name} is not authorized to request tokens for this audience"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.authz.pending import with_decisions
 from steersman.apiserver.request import RequestInfo
 
 if TYPE_CHECKING:
@@ -42,11 +43,11 @@ class OwnerReferencesPermissionEnforcement(Plugin):
         if owners == before:
             return
         if attributes.operation is not Operation.CREATE:
-            self._check_delete(attributes)
+            await self._check_delete(attributes)
         for owner in _newly_blocked(owners, before):
-            self._check_owner(attributes, owner)
+            await self._check_owner(attributes, owner)
 
-    def _check_delete(self, attributes: Attributes) -> None:
+    async def _check_delete(self, attributes: Attributes) -> None:
         resource = attributes.resource
         request = RequestInfo(
             verb="delete",
@@ -59,12 +60,12 @@ class OwnerReferencesPermissionEnforcement(Plugin):
             name=attributes.name,
             subresource=attributes.subresource,
         )
-        decision = self._authorizer.authorize(attributes.user, request)
+        decision = await with_decisions(self._authorizer.authorize, attributes.user, request)
         if not decision.allowed:
             message = f"cannot set an ownerRef on a resource you can't delete: {decision.reason}, <nil>"
             raise attributes.forbidden(message)
 
-    def _check_owner(self, attributes: Attributes, owner: Tree) -> None:
+    async def _check_owner(self, attributes: Attributes, owner: Tree) -> None:
         version, kind = owner.get("apiVersion") or "", owner.get("kind") or ""
         resources = list(self._resources(version, kind))
         if not resources:
@@ -84,7 +85,7 @@ class OwnerReferencesPermissionEnforcement(Plugin):
                 name=owner.get("name") or "",
                 subresource="finalizers",
             )
-            decision = self._authorizer.authorize(attributes.user, request)
+            decision = await with_decisions(self._authorizer.authorize, attributes.user, request)
             if not decision.allowed:
                 raise attributes.forbidden(
                     "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers"

@@ -15,6 +15,7 @@ from steersman.apiserver.admission.lookups import Lookup, whole
 from steersman.apiserver.admission.policy_metrics import PolicyMetrics, error_type
 from steersman.apiserver.admission.validating_policy_match import Matcher, is_exempt, is_namespace
 from steersman.apiserver.admission.validating_policy_params import ConfigurationError, collect, served_kind
+from steersman.apiserver.authz.pending import allow_with_decisions
 from steersman.apiserver.workers import with_allowance
 from steersman.cel.loading import is_loaded, load
 
@@ -182,7 +183,7 @@ class ValidatingAdmissionPolicy(Plugin):
                 await sources.require_namespace(attributes)
             for parameter in parameters:
                 inputs = {**variables, "params": parameter}
-                outcome = await with_allowance(policy.validate, inputs, self._clock.monotonic)
+                outcome = await allow_with_decisions(policy.validate, inputs, self._clock.monotonic)
                 if outcome.conditions is not None:
                     operation = attributes.operation.value
                     self._metrics.conditions.observe(

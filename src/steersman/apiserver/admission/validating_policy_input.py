@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from steersman.apimachinery.selectors import SelectorError, parse_field_selector, parse_label_selector
 from steersman.apiserver.request import RequestInfo, UserInfo
 from steersman.apiserver.workers import on_loop
 from steersman.cel.library.authorizer import CheckAttributes, CheckDecision, authorizer, request_resource
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.selectors import FieldRequirement
+    from steersman.apimachinery.selectors.labels import Requirement
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.interface import Attributes
     from steersman.apiserver.authz.interface import Authorizer
@@ -90,6 +93,24 @@ def _authorize(query: CheckAttributes, user: UserInfo, checker: Authorizer) -> C
             resource=query.resource,
             name=query.name,
             subresource=query.subresource,
+            fields=_fields(query.field_selector),
+            labels=_labels(query.label_selector),
         )
     decision = on_loop(checker.authorize, user, info)
-    return CheckDecision(decision.allowed, decision.reason)
+    return CheckDecision(decision.allowed, decision.reason, decision.error)
+
+
+def _fields(selector: str) -> tuple[FieldRequirement, ...]:
+    """Return the requirements of a field selector; none if it is malformed, as then it restricts nothing."""
+    try:
+        return tuple(parse_field_selector(selector).requirements) if selector else ()
+    except SelectorError:
+        return ()
+
+
+def _labels(selector: str) -> tuple[Requirement, ...]:
+    """Return the requirements of a label selector; none if it is malformed."""
+    try:
+        return tuple(parse_label_selector(selector).requirements) if selector else ()
+    except SelectorError:
+        return ()

@@ -25,10 +25,11 @@ from steersman.apiserver.admission.webhook_review import (
     read_response,
     review_request,
 )
+from steersman.apiserver.authz.pending import allow_with_decisions
 from steersman.apiserver.generic.identity import Identities
 from steersman.apiserver.webhooks.client import WebhookCallError, WebhookConfigError
 from steersman.apiserver.webhooks.review import ReviewDecodeError
-from steersman.apiserver.workers import in_worker, is_large, with_allowance
+from steersman.apiserver.workers import in_worker, is_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -164,7 +165,7 @@ class WebhookCaller:
                 variables[candidate.api_version] = await variables_of(attributes, candidate.matched, sources)
         if not variables:
             return selected
-        evaluated = await with_allowance(_evaluate_conditions, selected, variables, self.services.clock.monotonic)
+        evaluated = await allow_with_decisions(_evaluate_conditions, selected, variables, self.services.clock.monotonic)
         matching: list[Candidate] = []
         observe = self.metrics.conditions.observe
         for candidate, conditions in evaluated:

@@ -1,4 +1,7 @@
-"""Interface of authorizers. They are called for every request, so they decide from memory without waiting."""
+"""Interface of authorizers. They are called for every request, so they decide from memory without waiting.
+
+An authorizer that must ask a webhook raises ``PendingDecisionError``; see ``pending``.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from steersman.apimachinery.gotext import quote
 from steersman.apiserver.authz.policy import PolicyRule  # noqa: TC001 — compiled code looks at a Struct's types
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from steersman.apiserver.request import RequestInfo, UserInfo
 
 
@@ -26,22 +31,28 @@ class Verdict(Enum):
 class Decision:
     """Verdict and its reason, which a 403 contains. Shared and immutable."""
 
-    __slots__ = ("allowed", "reason", "verdict")
+    __slots__ = ("allowed", "error", "reason", "verdict")
 
-    def __init__(self, verdict: Verdict, reason: str = "") -> None:
+    def __init__(self, verdict: Verdict, reason: str = "", error: str = "") -> None:
         self.verdict: Final = verdict
         self.reason: Final = reason
+        #: Error of the evaluation, e.g. of a webhook that cannot be reached; empty without one.
+        self.error: Final = error
         #: True if the request is allowed.
         self.allowed: Final = verdict is Verdict.ALLOW
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Decision) and (self.verdict, self.reason) == (other.verdict, other.reason)
+        return isinstance(other, Decision) and self._values() == other._values()
+
+    def _values(self) -> tuple[object, ...]:
+        """Return the values that determine equality, in the order of the constructor."""
+        return (self.verdict, self.reason, self.error)
 
     def __hash__(self) -> int:
-        return hash((self.verdict, self.reason))
+        return hash(self._values())
 
     def __repr__(self) -> str:
-        return f"Decision({self.verdict!r}, {self.reason!r})"
+        return f"Decision{self._values()!r}"
 
 
 ALLOW: Final = Decision(Verdict.ALLOW)
@@ -52,7 +63,7 @@ class Authorizer(Protocol):
     """Authorizer of requests. Upstream: ``authorizer.Authorizer``."""
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
-        """Decide whether ``user`` may make the request."""
+        """Decide whether ``user`` may make the request. Raises ``PendingDecisionError`` if the decision must be waited for."""
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -70,6 +81,12 @@ class RuleResolver(Protocol):
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         """Return the rules of ``user`` in ``namespace``, including cluster-wide ones."""
+
+
+def aggregate_errors(errors: Sequence[str]) -> str:
+    """Join the distinct errors. Upstream: ``utilerrors.Aggregate``."""
+    once = list(dict.fromkeys(errors))
+    return once[0] if len(once) == 1 else f"[{', '.join(once)}]" if once else ""
 
 
 def refusal(user: UserInfo, info: RequestInfo, reason: str = "") -> StatusError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.authn.interface import MASTERS_GROUP
-from steersman.apiserver.authz.interface import ALLOW, NO_OPINION, Decision, Rules, Verdict
+from steersman.apiserver.authz.interface import ALLOW, NO_OPINION, Decision, Rules, Verdict, aggregate_errors
 from steersman.apiserver.authz.policy import PolicyRule
 
 if TYPE_CHECKING:
@@ -72,9 +72,15 @@ class Chain:
         self._authorizers = authorizers
         self._resolvers = resolvers
 
+    def replace(self, authorizers: Sequence[Authorizer], *, resolvers: Sequence[RuleResolver] = ()) -> None:
+        """Decide by other authorizers from now on."""
+        self._authorizers = authorizers
+        self._resolvers = resolvers
+
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
         """Return the first decision that is not ``NO_OPINION``."""
         reasons = []
+        errors = []
         for authorizer in self._authorizers:
             decision = authorizer.authorize(user, info)
             if decision is NO_OPINION:
@@ -83,7 +89,11 @@ class Chain:
                 return decision
             if decision.reason:
                 reasons.append(decision.reason)
-        return Decision(Verdict.NO_OPINION, "\n".join(reasons)) if reasons else NO_OPINION
+            if decision.error:
+                errors.append(decision.error)
+        if not reasons and not errors:
+            return NO_OPINION
+        return Decision(Verdict.NO_OPINION, "\n".join(reasons), aggregate_errors(errors))
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         """Return the rules of all resolvers."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.authz.interface import NO_OPINION, Decision, Rules, Verdict
+from steersman.apiserver.authz.interface import NO_OPINION, Decision, Rules, Verdict, aggregate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -105,14 +105,8 @@ def _allowed(grant: Grant) -> Decision:
 
 def _no_opinion(missing: Sequence[str]) -> Decision:
     """Return no opinion, with bindings to missing roles as reason."""
-    errors = _aggregate(missing)
+    errors = aggregate_errors(missing)
     return Decision(Verdict.NO_OPINION, f"RBAC: {errors}") if errors else NO_OPINION
-
-
-def _aggregate(errors: Sequence[str]) -> str:
-    """Join the distinct errors. Upstream: ``utilerrors.Aggregate``."""
-    once = list(dict.fromkeys(errors))
-    return once[0] if len(once) == 1 else f"[{', '.join(once)}]" if once else ""
 
 
 class RBAC:
@@ -144,7 +138,7 @@ class RBAC:
                 missing.append(grant.missing)
             else:
                 held_rules += rules
-        return Rules(tuple(held_rules), error=_aggregate(missing))
+        return Rules(tuple(held_rules), error=aggregate_errors(missing))
 
     def role_rules(self, kind: str, namespace: str, name: str) -> tuple[PolicyRule, ...] | None:
         """Return the rules of the role that a binding in ``namespace`` refers to; None if it does not exist."""

@@ -35,7 +35,7 @@ class UnsafeProxy:
         if decision.allowed:
             return decision
         reason = f"{decision.reason}, {_REASON}" if decision.reason else _REASON
-        return Decision(decision.verdict, reason)
+        return Decision(decision.verdict, reason, decision.error)
 
 
 def _is_anonymous(user: UserInfo) -> bool:

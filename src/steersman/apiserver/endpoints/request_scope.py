@@ -16,6 +16,7 @@ from steersman.apimachinery.managedfields.updating import update as update_manag
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Attributes, Operation
 from steersman.apiserver.authz.interface import refusal
+from steersman.apiserver.authz.pending import with_decisions
 from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, equivalent_api_versions
 from steersman.apiserver.endpoints.create_bodies import CachedSpec, CreateBodyCache
 from steersman.apiserver.endpoints.noop_applies import NoopApplyCache
@@ -161,15 +162,18 @@ class RequestScope:
         return ctx
 
     def authorize_create(self, request: Request) -> None:
-        """Raise 403 if the caller of an update that would create the object may not create it."""
+        """Raise 403 if the caller of an update that would create the object may not create it.
+
+        Raises ``PendingDecisionError`` if the decision must be waited for.
+        """
         info = _with_verb(request.info, "create")
         decision = self._authorizer.authorize(request.user, info)
         if not decision.allowed:
             raise refusal(request.user, info, decision.reason)
 
-    def decide(self, request: Request, verb: str) -> Decision:
+    async def decide(self, request: Request, verb: str) -> Decision:
         """Return the authorizer's decision on another verb for the same object."""
-        return self._authorizer.authorize(request.user, _with_verb(request.info, verb))
+        return await with_decisions(self._authorizer.authorize, request.user, _with_verb(request.info, verb))
 
     def render(self, request: Request, entry: Entry, *, form: Form, code: int = 200) -> Awaitable[Response]:
         """Return the response with a stored object."""

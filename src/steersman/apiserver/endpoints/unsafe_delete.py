@@ -37,7 +37,7 @@ async def delete_even_corrupt(scope: RequestScope, request: Request) -> Response
         return await delete(scope, request)
     form = negotiate(request, is_custom=scope.served.is_custom)
     _check_options(options)
-    decision = scope.decide(request, VERB)
+    decision = await scope.decide(request, VERB)
     name = request.info.name
     if not decision.allowed:
         raise forbidden(scope.group_resource, name, f"not permitted to do {quote(VERB)}, reason: {decision.reason}")

@@ -26,6 +26,7 @@ class AccessMetrics:
         self._error: Final = Histogram(_BUCKETS_SECONDS)
         self._allowed: Final = Histogram(_BUCKETS_SECONDS)
         self._denied: Final = Histogram(_BUCKETS_SECONDS)
+        self._undecided: Final = Histogram(_BUCKETS_SECONDS)
         #: Requests of users by label; the rest have the label ``other``.
         self._users: Final[dict[str, int]] = {}
 
@@ -40,9 +41,9 @@ class AccessMetrics:
         """Count a request that is answered 401. ``is_error``: it has credentials, which are invalid."""
         (self._error if is_error else self._failure).observe(seconds)
 
-    def authorized(self, seconds: float, *, is_allowed: bool) -> None:
-        """Count a decision of the authorizer."""
-        (self._allowed if is_allowed else self._denied).observe(seconds)
+    def authorized(self, seconds: float, *, is_allowed: bool, is_error: bool = False) -> None:
+        """Count a decision of the authorizer. ``is_error``: an error kept it from allowing."""
+        (self._undecided if is_error else self._allowed if is_allowed else self._denied).observe(seconds)
 
     async def collect(self) -> Iterable[Family]:
         """Return metrics for ``/metrics``."""
@@ -58,7 +59,7 @@ class AccessMetrics:
             *_families(
                 "authorization_attempts_total",
                 "authorization_duration_seconds",
-                {"allowed": self._allowed, "denied": self._denied},
+                {"allowed": self._allowed, "denied": self._denied, "error": self._undecided},
             ),
         ]
 

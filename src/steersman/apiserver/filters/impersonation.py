@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from steersman.apimachinery.errors import bad_request
 from steersman.apiserver.authz.impersonation import Impersonation
+from steersman.apiserver.authz.pending import with_decisions
 from steersman.apiserver.request import UserInfo
 
 if TYPE_CHECKING:
@@ -21,17 +22,26 @@ _EXTRA_PREFIX = b"impersonate-extra-"
 _MALFORMED_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
-def impersonation(authorizer: Authorizer) -> Filter:
-    """Replace ``request.user`` by the user of ``Impersonate-*`` headers. Raises 400, 403."""
+def impersonation(authorizer: Authorizer, *, waits: bool = False) -> Filter:
+    """Replace ``request.user`` by the user of ``Impersonate-*`` headers. Raises 400, 403.
+
+    ``waits``: the authorizer may raise ``PendingDecisionError``.
+    """
     rules = Impersonation(authorizer)
 
     def wrap(handler: Handler) -> Handler:
         def filtered(request: Request) -> Awaitable[Response]:
             for name in request.first_headers:
                 if name.startswith(_PREFIX):
+                    if waits:
+                        return impersonate_and_wait(request)
                     impersonate(request)
                     break
             return handler(request)
+
+        async def impersonate_and_wait(request: Request) -> Response:
+            await with_decisions(impersonate, request)
+            return await handler(request)
 
         def impersonate(request: Request) -> None:
             target = requested_user(request)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import StatusError, path_not_found
 from steersman.apimachinery.names import name_is_path_segment
-from steersman.apimachinery.selectors import SelectorError, parse_field_selector
+from steersman.apimachinery.selectors import SelectorError, parse_field_selector, parse_label_selector
 from steersman.apiserver.http import parse_query
 from steersman.apiserver.request import RequestInfo
 from steersman.apiserver.workers import in_worker, is_large
@@ -61,8 +61,8 @@ class PathCache:
         return info
 
 
-def request_info() -> Filter:
-    """Set ``request.info``."""
+def request_info(*, with_labels: bool = False) -> Filter:
+    """Set ``request.info``; ``with_labels``: including the label selectors of collections."""
     paths = PathCache()
 
     def wrap(handler: Handler) -> Handler:
@@ -72,11 +72,13 @@ def request_info() -> Filter:
                 if is_large(len(request.raw_query)):
                     return refined_in_worker(request, info)
                 info = refine(info, request.raw_query)
+                if with_labels:
+                    info = add_labels(info, request.raw_query)
             request.info = info
             return handler(request)
 
         async def refined_in_worker(request: Request, info: RequestInfo) -> Response:
-            request.info = await in_worker(_refine_long, info, request)
+            request.info = await in_worker(_refine_long, info, request, with_labels=with_labels)
             return await handler(request)
 
         return filtered
@@ -131,11 +133,12 @@ def _namespace(rest: list[str]) -> tuple[str, list[str]]:
     return namespace, rest
 
 
-def _refine_long(info: RequestInfo, request: Request) -> RequestInfo:
+def _refine_long(info: RequestInfo, request: Request, *, with_labels: bool) -> RequestInfo:
     """Return ``refine``; the request also parses its query here, as later it would do so on the event loop."""
     with suppress(StatusError):  # the handler that reads the query reports it
         request.query  # noqa: B018 — parsed on first access
-    return refine(info, request.raw_query)
+    info = refine(info, request.raw_query)
+    return add_labels(info, request.raw_query) if with_labels else info
 
 
 def refine(info: RequestInfo, raw_query: bytes) -> RequestInfo:
@@ -157,6 +160,17 @@ def refine(info: RequestInfo, raw_query: bytes) -> RequestInfo:
         name=name if is_read and name and not name_is_path_segment(name) else None,
         fields=tuple((requirement.field, requirement.value, requirement.equal) for requirement in fields.requirements),
     )
+
+
+def add_labels(info: RequestInfo, raw_query: bytes) -> RequestInfo:
+    """Add the requirements of the label selector of a collection."""
+    if raw_query.find(b"labelSelector") < 0:
+        return info
+    try:
+        text = parse_query(raw_query).get("labelSelector", [""])[0]
+        return info.changed(labels=tuple(parse_label_selector(text).requirements))
+    except (SelectorError, ValueError):
+        return info  # the handler that reads the query reports the error
 
 
 def _is_true(text: str) -> bool:

@@ -35,15 +35,17 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import StatusError, conflict, generate_name_conflict, not_found, plain_error
 from steersman.apimachinery.trees import copy_tree
+from steersman.apiserver.authz.pending import PendingDecisionError, call_with, with_decisions
 from steersman.apiserver.generic.conversion import PendingConversionError
 from steersman.apiserver.generic.writing import resource_version_of, sent_version, uid_mismatch
 from steersman.apiserver.workers import LARGE_BYTES, in_worker
 from steersman.storage.store import Conflict
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Hashable, Sequence
 
     from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.authz.interface import Decision
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.request import RequestContext
@@ -272,7 +274,10 @@ async def _decode_and_wait(write: Write, pending: PendingConversionError | None 
 
 async def admit(write: Write) -> None:
     """Run validating admission."""
-    waiting = write.admit()
+    try:
+        waiting = write.admit()
+    except PendingDecisionError:  # before the first plugin
+        waiting = await with_decisions(write.admit)
     if waiting is not None:
         await waiting
 
@@ -283,19 +288,45 @@ async def attempt(write: Write) -> Entry:
     write.identify()
     run = write.objects.runner(is_large=write.ctx.is_large)
     try:
-        if run is None:
-            prepare_and_validate(write)
-        else:
-            await run(prepare_and_validate, write)
+        try:
+            if run is None:
+                prepare_and_validate(write)
+            else:
+                await run(prepare_and_validate, write)
+        except PendingDecisionError as pending:
+            await _validate_with_decisions(write, pending)
     except StatusError:
         await write.check_allocations()
         raise
     if write.objects.has_extra_ops:
         return await _allocate_and_commit(write)
-    waiting = write.admit()
+    try:
+        waiting = write.admit()
+    except PendingDecisionError:  # before the first plugin
+        waiting = await with_decisions(write.admit)
     if waiting is not None:
         await waiting
     return await write.commit()
+
+
+async def _validate_with_decisions(write: Write, pending: PendingDecisionError) -> None:
+    """Prepare and validate again after each decision of the authorizer that validation waits for.
+
+    Both steps can be repeated on their own result, as they are in a worker.
+    """
+    run = write.objects.runner(is_large=write.ctx.is_large)
+    decisions: dict[Hashable, Decision] = {}
+    while True:
+        await pending.resolve(decisions)
+        try:
+            if run is None:
+                call_with(decisions, prepare_and_validate, write)
+            else:
+                await run(call_with, decisions, prepare_and_validate, write)
+        except PendingDecisionError as another:
+            pending = another
+        else:
+            return
 
 
 async def _allocate_and_commit(write: Write) -> Entry:

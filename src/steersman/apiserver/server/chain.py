@@ -37,6 +37,8 @@ class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     authenticator: ServerAuthenticator
     authorizer: Authorizer
+    #: The authorizer may raise ``PendingDecisionError``, because it asks webhooks.
+    authorizer_waits: bool = False
     metrics: RequestMetrics
     access_metrics: AccessMetrics
     in_flight: InFlight
@@ -64,16 +66,16 @@ def build_chain(
     )
     filters: list[Filter] = [
         errors(),
-        request_info(),
+        request_info(with_labels=options.authorizer_waits),
         request_deadline(longest_seconds=options.request_timeout_seconds, timed_out=options.metrics.timed_out),
         *outside_authentication,
         authentication(options.authenticator, options.access_metrics),
         *inside_authentication,
         count_requests(options.metrics),
-        impersonation(options.authorizer),
+        impersonation(options.authorizer, waits=options.authorizer_waits),
         *options.extra,
         _limits(options),
-        authorization(options.authorizer, options.access_metrics),
+        authorization(options.authorizer, options.access_metrics, waits=options.authorizer_waits),
     ]
     handler = dispatching(resources, routes, aggregator)
     for wrap in reversed(filters):

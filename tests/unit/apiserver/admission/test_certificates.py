@@ -61,8 +61,8 @@ def spec(*groups: str, signer: str = "example.com/s") -> dict[str, object]:
         (("approve", "example.com/t"), False),
     ],
 )
-def test_permission_covers_a_signer_or_its_domain(right, allowed):
-    assert may_use_signer(Rights(right), UserInfo("tester"), "approve", "example.com/s") is allowed
+async def test_permission_covers_a_signer_or_its_domain(right, allowed):
+    assert await may_use_signer(Rights(right), UserInfo("tester"), "approve", "example.com/s") is allowed
 
 
 async def test_approval_requires_a_permission_on_the_signer():

@@ -19,7 +19,7 @@ def test_decisions_compare_by_value():
     assert hash(decision) == hash(same)
     assert Decision(Verdict.DENY, "") != decision
     assert decision != Verdict.DENY
-    assert repr(decision) == "Decision(<Verdict.DENY: 'deny'>, 'because')"
+    assert repr(decision) == "Decision(<Verdict.DENY: 'deny'>, 'because', '')"
 
 
 def test_refusal_quotes_names_as_go():

@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.errors import invalid
-from steersman.apiserver.authz.interface import Verdict
-from steersman.apiserver.endpoints.reviews.selectors import evaluation_error, field_requirements, validate_selectors
+from steersman.apiserver.authz.interface import Verdict, aggregate_errors
+from steersman.apiserver.authz.pending import with_decisions
+from steersman.apiserver.endpoints.reviews.selectors import (
+    evaluation_error,
+    field_requirements,
+    label_requirements,
+    validate_selectors,
+)
 from steersman.apiserver.request import RequestInfo, UserInfo
 
 if TYPE_CHECKING:
@@ -35,7 +41,7 @@ class AccessReviews:
         tree = posted.new
         _refuse([*_spec_errors(_spec(tree)), *_subject_errors(_spec(tree)), *_metadata_errors(tree, "must be empty")])
         await check()
-        self._answer(tree, _subject(_spec(tree)))
+        await self._answer(tree, _subject(_spec(tree)))
 
     async def of_local_subject(self, request: Request, posted: PostWrite, check: Callable[[], Awaitable[None]]) -> None:
         """Answer a LocalSubjectAccessReview: any user, in the namespace of the path."""
@@ -55,19 +61,20 @@ class AccessReviews:
             errors.append(field.invalid("spec.nonResourceAttributes", _shown(path), detail))
         _refuse(errors)
         await check()
-        self._answer(tree, _subject(spec))
+        await self._answer(tree, _subject(spec))
 
     async def of_self(self, request: Request, posted: PostWrite, check: Callable[[], Awaitable[None]]) -> None:
         """Answer a SelfSubjectAccessReview: the caller."""
         tree = posted.new
         _refuse([*_spec_errors(_spec(tree)), *_metadata_errors(tree, "must be empty")])
         await check()
-        self._answer(tree, request.user)
+        await self._answer(tree, request.user)
 
-    def _answer(self, tree: Tree, user: UserInfo) -> None:
+    async def _answer(self, tree: Tree, user: UserInfo) -> None:
         spec = _spec(tree)
-        decision = self._authorizer.authorize(user, reviewed_request(spec))
-        tree["status"] = _status(decision, evaluation_error(spec.get("resourceAttributes") or {}))
+        decision = await with_decisions(self._authorizer.authorize, user, reviewed_request(spec))
+        errors = [decision.error, evaluation_error(spec.get("resourceAttributes") or {})]
+        tree["status"] = _status(decision, aggregate_errors([error for error in errors if error]))
 
 
 def _spec(tree: Tree) -> Tree:
@@ -98,6 +105,7 @@ def reviewed_request(spec: Tree) -> RequestInfo:
         text.get("name", ""),
         text.get("subresource", ""),
         fields=tuple(field_requirements(resource)),
+        labels=label_requirements(resource),
     )
 
 

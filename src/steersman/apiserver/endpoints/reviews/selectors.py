@@ -18,16 +18,25 @@ from steersman.apimachinery.selectors import (
     parse_label_selector,
     validate_label_requirement,
 )
+from steersman.apimachinery.selectors.labels import Operator
+from steersman.apimachinery.selectors.labels import requirement as label_requirement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.selectors.labels import Requirement
     from steersman.apimachinery.trees import Tree
 
 _ATTRIBUTES: Final = Path("spec", "resourceAttributes")
 _VALUES: Final = "must be specified when `operator` is 'In' or 'NotIn'"
 _NO_VALUES: Final = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+_LABEL_OPERATORS: Final = {
+    "In": Operator.IN,
+    "NotIn": Operator.NOT_IN,
+    "Exists": Operator.EXISTS,
+    "DoesNotExist": Operator.DOES_NOT_EXIST,
+}
 _OPERATORS: Final = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
 
 
@@ -86,6 +95,22 @@ def field_requirements(attributes: Tree) -> tuple[FieldRequirement, ...]:
         for requirement in selector.get("requirements") or ()
         if _is_usable(requirement)
     )
+
+
+def label_requirements(attributes: Tree) -> tuple[Requirement, ...]:
+    """Return the usable requirements of the label selector. Upstream: ``labelSelectorAsSelector``."""
+    selector = attributes.get("labelSelector") or {}
+    if raw := selector.get("rawSelector"):
+        try:
+            return tuple(parse_label_selector(raw).requirements)
+        except SelectorError:
+            return ()
+    usable = []
+    for requirement in selector.get("requirements") or ():
+        operator = _LABEL_OPERATORS.get(requirement.get("operator", ""))
+        if operator is not None:
+            usable.append(label_requirement(requirement.get("key", ""), operator, requirement.get("values") or ()))
+    return tuple(usable)
 
 
 def _is_usable(requirement: Tree) -> bool:
