@@ -129,7 +129,7 @@ AUTHORIZATION_FLAGS: Final = (
     Flag(
         "authorization-mode",
         values.names,
-        "Ordered list of authorization plugins: AlwaysAllow, AlwaysDeny, Node, RBAC",
+        "Ordered list of authorization plugins: AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook",
     ),
     Flag(
         "authorization-policy-file",
@@ -140,25 +140,21 @@ AUTHORIZATION_FLAGS: Final = (
     Flag(
         "authorization-webhook-cache-authorized-ttl",
         values.duration,
-        "Time for which allowed access is cached",
-        unused="the authorization mode Webhook is not supported",
+        "Time for which answers of the authorization webhook that allow are cached",
     ),
     Flag(
         "authorization-webhook-cache-unauthorized-ttl",
         values.duration,
-        "Time for which denied access is cached",
-        unused="the authorization mode Webhook is not supported",
+        "Time for which other answers of the authorization webhook are cached",
     ),
     Flag(
         "authorization-webhook-config-file",
-        str,
-        "Kubeconfig of an authorization webhook",
-        refused="the authorization mode Webhook is not supported",
+        values.path,
+        "Kubeconfig of the authorization webhook, for the mode Webhook",
     ),
     Flag(
         "authorization-webhook-version",
         str,
-        "API version of access reviews",
-        unused="the authorization mode Webhook is not supported",
+        "API version of the SubjectAccessReviews sent to the authorization webhook: v1 or v1beta1",
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.authn.bearer import BearerToken, WebSocketToken
@@ -28,20 +29,26 @@ from steersman.apiserver.endpoints.bound_objects import StoredObjects
 from steersman.apiserver.kinds.admissionregistration.shared.param_access import ParamAccess
 from steersman.apiserver.kinds.rbac.shared.index_feed import follow_rbac
 from steersman.apiserver.request import UserInfo
+from steersman.asynckit.clock import RealClock
+from steersman.controlplane.authorization_options import WEBHOOK_FLAG, authorizers_of
 from steersman.controlplane.bootstrap.rbac import system_node_rules
 from steersman.controlplane.options import OptionError
 from steersman.controlplane.token_uses import TokenUses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from steersman.apiserver.authn.interface import ServerAuthenticator, TokenAuthenticator
+    from steersman.apiserver.authz.configuration import AuthorizerConfiguration
     from steersman.apiserver.authz.interface import RuleResolver
+    from steersman.apiserver.authz.webhook import WebhookAuthorizer
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.strategy import Strategy
     from steersman.apiserver.generic.watch_cache import WatchCache
+    from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.authentication_config import ConfiguredAuthentication
+    from steersman.controlplane.authorization_webhooks import AuthorizationWebhooks
     from steersman.controlplane.options import APIServerOptions
     from steersman.controlplane.service_account_keys import ServiceAccountKeys
 
@@ -145,30 +152,63 @@ class Authorization:
     Modes that use stored objects have none before ``follow`` and ``ready``.
     """
 
-    def __init__(self, options: APIServerOptions) -> None:
-        modes = options.authorization_mode
+    def __init__(self, options: APIServerOptions, *, clock: Clock | None = None, dice: Random | None = None) -> None:
+        """``clock`` and ``dice`` are those of webhooks."""
+        self._clock: Final = clock or RealClock()
+        self._dice: Final = dice or Random()  # noqa: S311 — pauses are no secret
+        self._webhooks: AuthorizationWebhooks | None = None
+        configuration = authorizers_of(options)
         self._index: Final = RBACIndex()
         self._registry: Registry | None = None
         self._caches: Final[list[WatchCache]] = []
         #: RBAC rules are also needed without the mode: escalation checks compare with the grantor's permissions.
         self.rbac: Final = RBAC(self._index)
-        self.uses_rbac: Final = "RBAC" in modes
-        authorizers = [self._make(mode) for mode in modes]
+        self.uses_rbac: Final = any(authorizer.type == "RBAC" for authorizer in configuration)
         #: Authorizers of the modes, in order.
-        self.counted: Final = [
-            CountedAuthorizer(mode, authorizer) for mode, authorizer in zip(modes, authorizers, strict=True)
-        ]
-        resolvers: list[RuleResolver] = [*authorizers]
+        self.counted: Final[list[CountedAuthorizer]] = []
+        resolvers: list[RuleResolver] = []
+        for config in configuration:
+            authorizer = self._make(config)
+            self.counted.append(CountedAuthorizer(config.type, authorizer, name=config.name))
+            resolvers.append(authorizer)
         modes_chain = UnsafeProxy(Chain(self.counted))
         self.authorizer: Final = Chain([PrivilegedGroups(), modes_chain], resolvers=resolvers)
         self._guard: Final = EscalationGuard(self.authorizer, self.rbac)
 
-    def _make(self, mode: str) -> AlwaysAllow | AlwaysDeny | RBAC | NodeAuthorizer:
-        if mode == "AlwaysAllow":
+    @property
+    def waits(self) -> bool:
+        """Report whether the authorizer may raise ``PendingDecisionError``, because it asks webhooks."""
+        return self._webhooks is not None
+
+    def _make(
+        self, config: AuthorizerConfiguration
+    ) -> AlwaysAllow | AlwaysDeny | RBAC | NodeAuthorizer | WebhookAuthorizer:
+        if config.webhook is not None:
+            return self._open_webhooks().authorizer(WEBHOOK_FLAG, config.name, config.webhook)
+        if config.type == "AlwaysAllow":
             return AlwaysAllow()
-        if mode == "AlwaysDeny":
+        if config.type == "AlwaysDeny":
             return AlwaysDeny()
-        return self.rbac if mode == "RBAC" else NodeAuthorizer(self._node_graph, system_node_rules)
+        return self.rbac if config.type == "RBAC" else NodeAuthorizer(self._node_graph, system_node_rules)
+
+    def _open_webhooks(self) -> AuthorizationWebhooks:
+        if self._webhooks is None:
+            from steersman.controlplane.authorization_webhooks import (  # noqa: PLC0415 — few servers ask webhooks
+                AuthorizationWebhooks,
+            )
+
+            self._webhooks = AuthorizationWebhooks(clock=self._clock, dice=self._dice)
+        return self._webhooks
+
+    @property
+    def collectors(self) -> list[Callable[[], Awaitable[Iterable[Family]]]]:
+        """Collectors of the metrics of webhooks."""
+        return [] if self._webhooks is None else [self._webhooks.collect]
+
+    async def close(self) -> None:
+        """Close the connections to webhooks."""
+        if self._webhooks is not None:
+            await self._webhooks.close()
 
     def _node_graph(self) -> NodeGraph:
         from steersman.apiserver.kinds.core.node.graph_feed import node_graph  # noqa: PLC0415 — when there is a node

@@ -124,7 +124,7 @@ class ServerCore:
         self._options = options
         self._filters = filters
         self._loop_options = loop_options
-        self._authorization = Authorization(options)
+        self._authorization = Authorization(options, clock=clock, dice=dice)
         #: Keys of service account tokens.
         self.keys = keys or ServiceAccountKeys(None)
         authentication = Authentication(options, keys=self.keys, clock=clock, loopback_token=token)
@@ -218,6 +218,7 @@ class ServerCore:
         return ChainOptions(
             authenticator=authentication.authenticator,
             authorizer=self._authorization.authorizer,
+            authorizer_waits=self._authorization.waits,
             metrics=metrics,
             access_metrics=self._access_metrics,
             in_flight=in_flight,
@@ -236,6 +237,7 @@ class ServerCore:
             DeprecatedAPIs(metrics, self.catalog).collect,
             self._access_metrics.collect,
             CredentialMetrics(authentication, self._authorization).collect,
+            *self._authorization.collectors,
             ServerMetrics(self._options.feature_gates, audits=self._auditor is not None).collect,
             StorageMetrics(self.store, self.resources.registry).collect,
             self.app.loop_guard.collect,
@@ -387,6 +389,7 @@ class ServerCore:
         if self._auditor is not None:  # after all components whose requests are recorded
             await self._auditor.close()
         await self.resources.close()
+        await self._authorization.close()
         await self.store.close()
         if self._encryption is not None:
             await self._encryption.close()

@@ -32,7 +32,7 @@ class CredentialMetrics:
             ("invalid_legacy_auto_token_uses", "Uses of invalidated generated tokens.", tokens.invalid_legacy_auto),
         ]
         decisions = [
-            ((("decision", decision), ("name", authorizer.mode.lower()), ("type", authorizer.mode)), count)
+            ((("decision", decision), ("name", authorizer.name), ("type", authorizer.mode)), count)
             for authorizer in self._authorization.counted
             for decision, count in (("allowed", authorizer.allowed), ("denied", authorizer.denied))
             if count

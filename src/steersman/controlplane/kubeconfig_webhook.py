@@ -8,7 +8,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/util/webhook/webhook.go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.client.kubeconfig import ClusterAccess
     from steersman.client.transport import Transport
+
+T = TypeVar("T")
 
 #: Attempts of one call.
 TRIES: Final = 5
@@ -82,10 +84,12 @@ class KubeconfigWebhook:
         timeout_seconds: float = TIMEOUT_SECONDS,
         initial_backoff_seconds: float = RETRY_SECONDS,
         on_attempt: Callable[[str, float], None] | None = None,
+        on_result: Callable[[str, float], None] | None = None,
     ) -> None:
         """``transport`` and ``target``: as ``open_target`` returns them.
 
-        ``on_attempt`` receives the status code of each attempt (``<error>`` without an answer) and its seconds.
+        ``on_attempt`` receives the status code of each attempt (``<error>`` without an answer) and its seconds,
+        ``on_result`` its result: ``success``, ``timeout``, ``canceled``, ``error``.
         """
         self._transport: Final = transport
         timeout = ("timeout", format_duration(timeout_seconds))
@@ -95,20 +99,35 @@ class KubeconfigWebhook:
         self._clock: Final = clock
         self._dice: Final = dice
         self._on_attempt: Final = on_attempt or _ignore
+        self._on_result: Final = on_result or _ignore
 
     async def post(self, body: bytes) -> bytes:
         """Return the JSON body of a successful answer; retry temporary failures. Raises ``WebhookCallError``."""
+        return await self.call(body, bytes)
+
+    async def call(self, body: bytes, read: Callable[[bytes], T]) -> T:
+        """Return what ``read`` returns for the JSON body of a successful answer; retry temporary failures.
+
+        Raises ``WebhookCallError``, also if ``read`` raises ``ValueError``.
+        """
         backoff = Backoff(self._backoff, dice=self._dice)
         request = msgspec.structs.replace(self._target, body=body)
         for left in reversed(range(TRIES)):
             has_hint = False
+            started, result = self._clock.monotonic(), "canceled"
             try:
                 response = await self._attempt(request)
                 has_hint = response.status >= 400 and "retry-after" in response.headers
-                return json_body(Answer(response.status, response.headers.get("content-type", ""), response.body))
+                value = _read(response, read)
             except WebhookCallError as error:
+                result = "timeout" if error.is_timeout or _is_gateway_timeout(error) else "error"
                 if not left or not (has_hint or _is_temporary(error)):
                     raise
+            else:
+                result = "success"
+                return value
+            finally:
+                self._on_result(result, self._clock.monotonic() - started)
             await self._clock.sleep(backoff.next_seconds())
         raise AssertionError("unreachable")
 
@@ -149,6 +168,18 @@ def _ignore(code: str, seconds: float) -> None:
     del code, seconds
 
 
+def _read(response: Response, read: Callable[[bytes], T]) -> T:
+    body = json_body(Answer(response.status, response.headers.get("content-type", ""), response.body))
+    try:
+        return read(body)
+    except ValueError as error:
+        raise WebhookCallError(str(error)) from error
+
+
+def _is_gateway_timeout(error: WebhookCallError) -> bool:
+    return error.status is not None and (error.status.code == 504 or error.status.reason == Reason.TIMEOUT)
+
+
 def _is_temporary(error: WebhookCallError) -> bool:
     """Report whether a retry may succeed. Upstream: ``DefaultShouldRetry``."""
     if error.status is None:
@@ -166,6 +197,7 @@ def open_webhook(
     timeout_seconds: float = TIMEOUT_SECONDS,
     initial_backoff_seconds: float = RETRY_SECONDS,
     on_attempt: Callable[[str, float], None] | None = None,
+    on_result: Callable[[str, float], None] | None = None,
 ) -> KubeconfigWebhook:
     """Return the webhook of a kubeconfig's current context. ``flag`` names its origin in errors. Raises ``OptionError``."""
     transport, target = open_target(read_webhook_kubeconfig(flag, file, clock=clock))
@@ -177,4 +209,5 @@ def open_webhook(
         timeout_seconds=timeout_seconds,
         initial_backoff_seconds=initial_backoff_seconds,
         on_attempt=on_attempt,
+        on_result=on_result,
     )

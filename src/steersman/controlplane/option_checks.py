@@ -17,6 +17,7 @@ import msgspec
 
 from steersman.apimachinery.gotext import quote
 from steersman.asynckit.clock import RealClock
+from steersman.controlplane.authorization_options import check_authorization
 from steersman.controlplane.file_checks import check_key_pair, check_readable
 from steersman.controlplane.options import ENDPOINT_RECONCILERS, OptionError
 from steersman.controlplane.tls_options import check_named_cert_keys, check_tls_policy
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 #: Types of addresses of a Node (upstream: ``v1.NodeAddressType``).
 ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
-AUTHORIZATION_MODES: Final = ("AlwaysAllow", "AlwaysDeny", "Node", "RBAC")
 #: Upstream: ``storageMediaTypes``.
 _STORAGE_MEDIA_TYPES: Final = ("application/json", "application/vnd.kubernetes.protobuf", "application/yaml")
 _AUDIT_LOG_FORMATS: Final = ("json", "legacy")
@@ -44,7 +44,7 @@ _FILE_OPTIONS: Final = (
     "service_account_key_file", "oidc_ca_file", "authentication_config", "requestheader_client_ca_file", "kubelet_client_certificate",
     "kubelet_client_key", "kubelet_certificate_authority", "proxy_client_cert_file", "proxy_client_key_file",
     "admission_control_config_file", "audit_policy_file",
-    "audit_webhook_config_file", "encryption_provider_config", "etcd_cafile", "etcd_certfile", "etcd_keyfile",
+    "audit_webhook_config_file", "authorization_webhook_config_file", "encryption_provider_config", "etcd_cafile", "etcd_certfile", "etcd_keyfile",
 )  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def check_options(options: APIServerOptions) -> list[str]:
     _check_files(options)
     _check_addresses(options)
     _check_ports(options)
-    _check_authorization(options)
+    check_authorization(options)
     _check_service_accounts(options)
     _check_audit(options)
     _check_api(options)
@@ -205,18 +205,6 @@ def _check_ports(options: APIServerOptions) -> None:
     port = options.kubernetes_service_node_port
     if port and not first <= port <= last:
         raise OptionError(f"--kubernetes-service-node-port: service port range {first}-{last} doesn't contain {port}")
-
-
-def _check_authorization(options: APIServerOptions) -> None:
-    modes = options.authorization_mode
-    if not modes:
-        raise OptionError("--authorization-mode: at least one authorization-mode must be passed")
-    for position, mode in enumerate(modes):
-        if mode not in AUTHORIZATION_MODES:
-            expected = ", ".join(AUTHORIZATION_MODES)
-            raise OptionError(f'--authorization-mode: "{mode}" is not a valid mode, expected {expected}')
-        if mode in modes[:position]:
-            raise OptionError(f'--authorization-mode: "{mode}" has mode specified more than once')
 
 
 def _check_service_accounts(options: APIServerOptions) -> None:

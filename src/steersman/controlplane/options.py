@@ -84,6 +84,11 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: True if bootstrap tokens in Secrets of kube-system authenticate.
     enable_bootstrap_token_auth: bool = False
     authorization_mode: tuple[str, ...] = ("Node", "RBAC")
+    #: Kubeconfig of the mode ``Webhook``, version of its reviews, and time in the cache of answers that allow and of others.
+    authorization_webhook_config_file: Path | None = None
+    authorization_webhook_version: str = "v1beta1"
+    authorization_webhook_cache_authorized_ttl_seconds: float = 300.0
+    authorization_webhook_cache_unauthorized_ttl_seconds: float = 30.0
     #: The first signs tokens of service accounts, all are accepted.
     service_account_issuer: tuple[str, ...] = ("https://kubernetes.default.svc",)
     #: Key that signs service account tokens in place of a generated one, and keys whose tokens are accepted in place of

@@ -44,6 +44,7 @@ class Server:
         self.requests = []
         self.times = []
         self.attempts = []
+        self.results = []
         self.closed = False
         self.clock = FakeClock()
         self.webhook = KubeconfigWebhook(
@@ -52,6 +53,7 @@ class Server:
             clock=self.clock,
             dice=Random(1),
             on_attempt=lambda code, _seconds: self.attempts.append(code),
+            on_result=lambda result, _seconds: self.results.append(result),
         )
 
     @asynccontextmanager
@@ -102,6 +104,7 @@ async def test_temporary_failures_are_retried_with_backoff():
     pauses = [after - before for before, after in zip(server.times, server.times[1:], strict=False)]
     assert all(base <= pause <= base * 1.2 for base, pause in zip((0.5, 0.75, 1.125, 1.6875), pauses, strict=True))
     assert server.attempts == ["500", "<error>", "429", "503", "201"]
+    assert server.results == ["error", "error", "error", "error", "success"]
 
 
 async def test_fifth_temporary_failure_is_final():
@@ -133,7 +136,34 @@ async def test_answer_in_time_is_required():
     with pytest.raises(WebhookCallError, match="context deadline exceeded") as failed:
         await post(server, 30.0)
     assert failed.value.is_timeout
-    assert server.attempts == ["<error>"]
+    assert (server.attempts, server.results) == (["<error>"], ["timeout"])
+
+
+async def test_gateway_timeout_is_a_temporary_timeout():
+    server = Server(status(504, "Timeout"), Stream(200, JSON, b"{}"))
+    assert await post(server) == b"{}"
+    assert server.results == ["timeout", "success"]
+
+
+async def test_answer_that_cannot_be_read_is_an_error():
+    server = Server(Stream(200, JSON, b"[]"))
+
+    def read(body):
+        raise ValueError(f"{body.decode()} is no review")
+
+    with pytest.raises(WebhookCallError, match="is no review"):
+        await server.webhook.call(b"{}", read)
+    assert server.results == ["error"]
+
+
+async def test_cancelled_call_is_counted():
+    server = Server(None)
+    task = asyncio.create_task(server.webhook.post(b"{}"))
+    await server.clock.advance(1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert server.results == ["canceled"]
 
 
 def kubeconfig(folder, port, authority):

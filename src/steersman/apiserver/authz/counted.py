@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 class CountedAuthorizer:
     """Authorizer that counts the requests that ``delegate`` allows or denies, without those it has no opinion about."""
 
-    __slots__ = ("_delegate", "allowed", "denied", "mode")
+    __slots__ = ("_delegate", "allowed", "denied", "mode", "name")
 
-    def __init__(self, mode: str, delegate: Authorizer) -> None:
-        """``mode``: value of ``--authorization-mode``."""
+    def __init__(self, mode: str, delegate: Authorizer, *, name: str = "") -> None:
+        """``mode``: value of ``--authorization-mode``. ``name``: of several authorizers of one mode."""
         self.mode: Final = mode
+        self.name: Final = name or mode.lower()
         self._delegate: Final = delegate
         self.allowed = 0
         self.denied = 0
