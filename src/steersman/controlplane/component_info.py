@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from steersman.apimachinery.build_info import version_document
 from steersman.controlplane.known_feature_gates import GA, KNOWN_FEATURE_GATES
 from steersman.version import KUBERNETES_VERSION
 
@@ -20,6 +21,22 @@ def version_labels() -> dict[str, str]:
         "binary": version,
         "emulation": version,
         "min_compat": f"{major}.{int(minor) - 1}",
+    }
+
+
+def build_labels() -> dict[str, str]:
+    """Return the labels of ``kubernetes_build_info``. Upstream: ``component-base/metrics/version.go``."""
+    version = version_document()
+    return {
+        "major": version["major"],
+        "minor": version["minor"],
+        "git_version": version["gitVersion"],
+        "git_commit": version["gitCommit"],
+        "git_tree_state": version["gitTreeState"],
+        "build_date": version["buildDate"],
+        "go_version": version["goVersion"],
+        "compiler": version["compiler"],
+        "platform": version["platform"],
     }
 
 

@@ -21,6 +21,7 @@ from steersman.apiserver.filters.deprecated_apis import DeprecatedAPIs
 from steersman.apiserver.filters.max_in_flight import InFlight
 from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.health.checks import Check, Unhealthy
+from steersman.apiserver.observability.allocator_metrics import AllocatorMetricsCollector
 from steersman.apiserver.observability.condition_metrics import ConditionMetricsCollector
 from steersman.apiserver.observability.conversion_metrics import ConversionMetricsCollector
 from steersman.apiserver.observability.pod_security_metrics import PodSecurityMetricsCollector
@@ -240,6 +241,7 @@ class ServerCore:
             *self._authorization.collectors,
             ServerMetrics(self._options.feature_gates, audits=self._auditor is not None).collect,
             StorageMetrics(self.store, self.resources.registry).collect,
+            AllocatorMetricsCollector(self.resources.allocator_metrics, self.resources.service_allocator).collect,
             self.app.loop_guard.collect,
             WebhookMetricsCollector(self.resources.webhook_metrics).collect,
             PolicyMetricsCollector(self.resources.policy_metrics).collect,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from ipaddress import ip_network
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,7 @@ from steersman.apiserver.endpoints.unsafe_delete import FEATURE_GATE
 from steersman.apiserver.generic.registry import Registry
 from steersman.apiserver.health.component_probes import Components
 from steersman.apiserver.kinds.catalog import BuiltInKinds
+from steersman.apiserver.kinds.core.service.allocator_metrics import AllocatorMetrics
 from steersman.apiserver.proxying.connections import Connections
 from steersman.apiserver.webhooks.client import WebhookClients
 from steersman.apiserver.webhooks.services import StoredServices
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.admission.interface import Plugin
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.generic.strategy import Strategy
+    from steersman.apiserver.kinds.core.service.allocation import ServiceAllocator
     from steersman.apiserver.kinds.resource.shared.admin_access import NamespaceLabels
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.access import Authentication, Authorization
@@ -66,6 +69,9 @@ class Resources:
         authorizer = authorization.authorizer
         self._tasks = Supervisor("registry")
         dice = dice or Random()  # noqa: S311 — names and choices that others may guess
+        self.allocator_metrics = AllocatorMetrics()
+        #: Returns the allocator of Services, whose module is imported with the first call.
+        self.service_allocator = _service_allocator(options, store, dice, self.allocator_metrics)
         self.registry = Registry(
             store,
             clock=clock,
@@ -73,13 +79,7 @@ class Resources:
             dice=dice,
             resources=served_resources(options).resources,
             remote=store.is_shared,
-            kinds=BuiltInKinds(
-                {
-                    **_strategies(options, store, dice, labels_of=self._labels_of, authorizer=authorizer),
-                    **authorization.strategies(),
-                },
-                event_ttl_seconds=int(options.event_ttl_seconds),
-            ),
+            kinds=self._kinds(options, authorization),
             min_request_timeout_seconds=options.min_request_timeout_seconds,
             storage_media_type=options.stored_media_type,
         )
@@ -123,6 +123,15 @@ class Resources:
             deletes_corrupt=options.feature_gates.get(FEATURE_GATE, False),
         )
 
+    def _kinds(self, options: APIServerOptions, authorization: Authorization) -> BuiltInKinds:
+        own = _strategies(
+            options,
+            allocator=self.service_allocator,
+            labels_of=self._labels_of,
+            authorizer=authorization.authorizer,
+        )
+        return BuiltInKinds({**own, **authorization.strategies()}, event_ttl_seconds=int(options.event_ttl_seconds))
+
     def _labels_of(self, namespace: str) -> dict[str, str] | None:
         """Return the labels of a cached namespace; None if it does not exist."""
         cache = self.registry.stored("namespaces").cache
@@ -136,25 +145,45 @@ class Resources:
         await self._tasks.close()
 
 
-def _strategies(
-    options: APIServerOptions, store: Store, dice: Random, *, labels_of: NamespaceLabels, authorizer: Authorizer
-) -> dict[str, Callable[[], Strategy]]:
-    """Return factories of strategies with dependencies. Modules are imported with the first use of a kind."""
+def _service_allocator(
+    options: APIServerOptions, store: Store, dice: Random, metrics: AllocatorMetrics
+) -> Callable[[], ServiceAllocator]:
+    """Return a function that returns the one allocator of cluster IPs and node ports. Raises ``OptionError``."""
     try:
         networks = [ip_network(text.strip()) for text in options.service_cluster_ip_range.split(",")]
     except ValueError as error:
         raise OptionError(f"--service-cluster-ip-range: {error}") from error
 
-    def services() -> Strategy:
+    @cache
+    def allocator() -> ServiceAllocator:
         from steersman.apiserver.kinds.core.service.allocation import ServiceAllocator  # noqa: PLC0415
-        from steersman.apiserver.kinds.core.service.strategy import ServiceStrategy  # noqa: PLC0415
         from steersman.apiserver.kinds.shared.allocation import PortRange  # noqa: PLC0415
 
-        ports = PortRange(*options.service_node_port_range)
-        media_type = options.stored_media_type
-        return ServiceStrategy(
-            ServiceAllocator(store, networks=networks, ports=ports, dice=dice, media_type=media_type)
+        return ServiceAllocator(
+            store,
+            networks=networks,
+            ports=PortRange(*options.service_node_port_range),
+            dice=dice,
+            media_type=options.stored_media_type,
+            metrics=metrics,
         )
+
+    return allocator
+
+
+def _strategies(
+    options: APIServerOptions,
+    *,
+    allocator: Callable[[], ServiceAllocator],
+    labels_of: NamespaceLabels,
+    authorizer: Authorizer,
+) -> dict[str, Callable[[], Strategy]]:
+    """Return factories of strategies with dependencies. Modules are imported with the first use of a kind."""
+
+    def services() -> Strategy:
+        from steersman.apiserver.kinds.core.service.strategy import ServiceStrategy  # noqa: PLC0415
+
+        return ServiceStrategy(allocator())
 
     def claims() -> Strategy:
         from steersman.apiserver.authz.claim_writers import ClaimWriters  # noqa: PLC0415

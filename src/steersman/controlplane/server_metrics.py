@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steersman.apiserver.observability.metrics import Family, counter, gauge
-from steersman.controlplane.component_info import feature_states, version_labels
+from steersman.controlplane.component_info import build_labels, feature_states, version_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,6 +23,7 @@ class ServerMetrics:
         """Return metrics for ``/metrics``."""
         families = [
             gauge("version_info", "Versions of the component.", [(tuple(version_labels().items()), 1)]),
+            gauge("kubernetes_build_info", "The build of the component.", [(tuple(build_labels().items()), 1)]),
             gauge(
                 "kubernetes_feature_enabled",
                 "1 for each feature gate that is on.",

@@ -165,7 +165,11 @@ def _cache_families(resources: Sequence[ServedResource]) -> list[Family]:
         histogram(
             "apiserver_watch_cache_read_wait_seconds",
             "Time that reads waited until the watch cache was fresh, in seconds.",
-            [(_labels(served), served.cache.counts.read_waits) for served in resources],
+            [
+                (_labels(served), served.cache.counts.read_waits)
+                for served in resources
+                if served.cache.counts.read_waits.count
+            ],
         ),
         *_list_families(resources),
     ]

@@ -8,14 +8,13 @@ import signal
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from prometheus_client import generate_latest
-
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for
 from steersman.client.leaderelection import LeaderElector, TermEnd
 from steersman.runtime.context import ControllerContext
 from steersman.runtime.health import Health, HealthcheckMetrics, Unhealthy
 from steersman.runtime.http import HttpServer, Page
+from steersman.runtime.metrics_page import exposition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -265,10 +264,10 @@ class Manager:
             self.add_server(self._server)
 
     async def _metrics_page(self, query: Mapping[str, str]) -> Page:
-        return Page(200, generate_latest(self.context.metrics.registry), _METRICS_TYPE)
+        return Page(200, exposition(self.context.metrics.registry), _METRICS_TYPE)
 
     async def _slis_page(self, query: Mapping[str, str]) -> Page:
-        return Page(200, generate_latest(self._slis.registry), _METRICS_TYPE)
+        return Page(200, exposition(self._slis.registry), _METRICS_TYPE)
 
     def _check_ready(self) -> None:
         if not self.is_ready:

@@ -2,46 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from steersman.apimachinery.build_info import version_document
 from steersman.apiserver.discovery.produces import require_accepted
 from steersman.apiserver.http import Response
-from steersman.version import KUBERNETES_VERSION, __version__
 
 if TYPE_CHECKING:
     from steersman.apiserver.http import Request
-
-#: Go's names of machine architectures.
-_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-
-
-def version_document() -> dict[str, str]:
-    """Return ``version.Info``. ``gitVersion`` is a semver with Steersman's version as build metadata, ignored by
-    comparisons.
-    """
-    major, minor, _ = KUBERNETES_VERSION.removeprefix("v").split(".")
-    machine = os.uname().machine
-    python = sys.implementation.name
-    return {
-        "major": major,
-        "minor": minor,
-        "emulationMajor": major,
-        "emulationMinor": minor,
-        "minCompatibilityMajor": major,
-        "minCompatibilityMinor": str(int(minor) - 1),
-        "gitVersion": f"{KUBERNETES_VERSION}+steersman-{__version__}",
-        # Commit and date of the build are unknown at run time.
-        "gitCommit": "unknown",
-        "gitTreeState": "clean",
-        "buildDate": "1970-01-01T00:00:00Z",
-        "goVersion": f"{python}{'.'.join(map(str, sys.version_info[:3]))}",
-        "compiler": python,
-        "platform": f"{sys.platform}/{_ARCHITECTURES.get(machine, machine)}",
-    }
 
 
 class VersionEndpoint:

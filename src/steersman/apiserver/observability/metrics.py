@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
+from steersman.apimachinery.metric_levels import with_level
 from steersman.apimachinery.workmeter import charged
 from steersman.apiserver.http import Response
 from steersman.apiserver.workers import run_step
@@ -102,15 +103,19 @@ def _rendered(families: Iterable[Family]) -> bytes:
 
 
 def _lines(family: Family) -> Iterable[str]:
-    yield f"# HELP {family.name} {family.help}\n"
+    yield f"# HELP {family.name} {with_level(family.name, family.help)}\n"
     yield f"# TYPE {family.name} {family.type}\n"
+    before: Labels = ()
+    text = ""
     for suffix, labels, value in charged(family.samples, _UNITS_PER_SAMPLE):
-        text = ",".join(f'{name}="{_escape(label)}"' for name, label in labels)
-        yield (
-            f"{family.name}{suffix}{{{text}}} {_number(value)}\n"
-            if text
-            else f"{family.name}{suffix} {_number(value)}\n"
-        )
+        if not labels:
+            yield f"{family.name}{suffix} {_number(value)}\n"
+            continue
+        if labels[:-1] != before:  # the samples of a histogram differ in the last label
+            before = labels[:-1]
+            text = "".join([f'{name}="{_escape(label)}",' for name, label in before])
+        name, label = labels[-1]
+        yield f'{family.name}{suffix}{{{text}{name}="{_escape(label)}"}} {_number(value)}\n'
 
 
 def _escape(text: str) -> str:

@@ -76,6 +76,11 @@ class AddressRange:
         return ip.version == self.network.version and self._first <= int(ip) <= self._last
 
     @property
+    def size(self) -> int:
+        """Return the number of usable addresses. Upstream: ``hostsPerNetwork``."""
+        return self._last - self._first + 1
+
+    @property
     def first(self) -> IPAddress:
         """Return the first usable address, which the Service ``kubernetes`` has."""
         return self._address(self._first)
@@ -138,13 +143,23 @@ _decode: Final = msgspec.json.Decoder(_RangeAllocation).decode
 _encode: Final = msgspec.json.Encoder().encode
 
 
+class PortTally:
+    """Numbers of ports that a client requested (static) and that the server selected (dynamic), and of failures."""
+
+    __slots__ = ("dynamic", "dynamic_errors", "static", "static_errors")
+
+    def __init__(self) -> None:
+        self.static = self.static_errors = self.dynamic = self.dynamic_errors = 0
+
+
 class PortBitmap:
     """Bitmap of the allocated ports of a range; stored as one value."""
 
-    __slots__ = ("_before", "_bits", "ports")
+    __slots__ = ("_before", "_bits", "ports", "tally")
 
     def __init__(self, ports: PortRange, bits: int = 0) -> None:
         self.ports: Final = ports
+        self.tally: Final = PortTally()
         self._bits = bits
         self._before: Final = bits
 
@@ -191,6 +206,19 @@ class PortBitmap:
         """Allocate a port of the range."""
         self._bits |= 1 << (port - self.ports.first)
 
+    def request(self, port: int) -> str:
+        """Allocate a port that a client requests; return the reason if that fails."""
+        if port not in self.ports:
+            fault = f"provided port is not in the valid range. The range of valid ports is {self.ports}"
+        elif port in self:
+            fault = "provided port is already allocated"
+        else:
+            self.allocate(port)
+            self.tally.static += 1
+            return ""
+        self.tally.static_errors += 1
+        return fault
+
     def release(self, port: int) -> None:
         """Release a port; ports outside of the range are ignored."""
         if port in self.ports:
@@ -201,7 +229,9 @@ class PortBitmap:
         for port in self.ports.candidates(dice):
             if port not in self:
                 self.allocate(port)
+                self.tally.dynamic += 1
                 return port
+        self.tally.dynamic_errors += 1
         return None
 
 

@@ -7,6 +7,7 @@ written with the precondition that it is unchanged; the loser of a race retries.
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -16,6 +17,7 @@ from steersman.apimachinery.addresses import parse_cidr, parse_ip
 from steersman.apimachinery.errors import internal_error, invalid
 from steersman.apiserver.generic.corrupt import corrupt_object
 from steersman.apiserver.generic.storage_codec import JSON, UnreadableValueError
+from steersman.apiserver.kinds.core.service.allocator_metrics import DYNAMIC, STATIC, AllocatorMetrics
 from steersman.apiserver.kinds.core.service.fields import (
     EXTERNAL_NAME,
     cluster_ips,
@@ -62,16 +64,21 @@ class ServiceAllocator:
         ports: PortRange,
         dice: Dice,
         media_type: str = JSON,
+        metrics: AllocatorMetrics | None = None,
+        monotonic: Callable[[], float] = time.perf_counter,
     ) -> None:
         """``networks``: the service range, one network or one of each family; the first has the default family.
 
-        ``media_type``: of the stored IPAddresses and node ports.
+        ``media_type``: of the stored IPAddresses and node ports. ``metrics`` counts allocations, but not those of dry runs and
+        of checks.
         """
         self._store = store
         self._ranges = tuple(AddressRange(network) for network in networks)
         self._ports = ports
         self._dice = dice
         self._media_type = media_type
+        self._metrics = metrics or AllocatorMetrics()
+        self._monotonic = monotonic
         self._addresses: Final = stored_layout("ipaddresses.networking.k8s.io", media_type)
         self._cidrs: Final = stored_layout("servicecidrs.networking.k8s.io", media_type)
 
@@ -87,16 +94,26 @@ class ServiceAllocator:
 
         Raises 422 for unavailable values, 500 when full.
         """
+        return await self._for_create(ctx, obj, self._metrics_of(ctx))
+
+    async def check_create(self, ctx: RequestContext, obj: Tree) -> None:
+        """Raise as ``for_create``, for a Service that is not stored."""
+        await self._for_create(ctx, obj, AllocatorMetrics())
+
+    async def _for_create(self, ctx: RequestContext, obj: Tree, metrics: AllocatorMetrics) -> list[Op]:
         spec = obj["spec"]
-        ops = await self._allocate_addresses(ctx, obj)
+        ops = await self._allocate_addresses(ctx, obj, metrics)
         if not may_have_node_ports(spec):
             return ops
         current = await self._store.get(NODE_PORTS_KEY)
         bitmap = read_node_ports(self._ports, current)
         any_port = self._port_picker(ctx, bitmap)
-        self._allocate_node_ports(obj, bitmap, any_port)
-        if needs_health_check_port(spec):
-            self._allocate_health_check_port(spec, bitmap, any_port)
+        try:
+            self._allocate_node_ports(obj, bitmap, any_port)
+            if needs_health_check_port(spec):
+                self._allocate_health_check_port(spec, bitmap, any_port)
+        finally:
+            metrics.count_ports(bitmap.tally)
         return ops + self._bitmap_ops(bitmap, current)
 
     async def for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> list[Op]:
@@ -107,23 +124,33 @@ class ServiceAllocator:
         spec, before = obj["spec"], old["spec"]
         if spec == before:
             return []
-        ops = await self._allocate_addresses(ctx, obj, own=cluster_ips(before))
+        metrics = self._metrics_of(ctx)
+        ops = await self._allocate_addresses(ctx, obj, metrics, own=cluster_ips(before))
         retained = set(cluster_ips(spec))
         ops += await self._release_addresses(old, [ip for ip in cluster_ips(before) if ip not in retained])
-        return ops + await self._ports_for_update(ctx, obj, before)
+        return ops + await self._ports_for_update(ctx, obj, before, metrics)
 
     async def check_ports_of_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         """Raise as ``for_update`` for unavailable ports. Addresses are not checked: they are immutable."""
-        await self._ports_for_update(ctx, obj, old["spec"])
+        await self._ports_for_update(ctx, obj, old["spec"], AllocatorMetrics())
 
-    async def _ports_for_update(self, ctx: RequestContext, obj: Tree, before: Tree) -> list[Op]:
+    def _metrics_of(self, ctx: RequestContext) -> AllocatorMetrics:
+        """Return the counters of a write; those of dry runs are discarded."""
+        return AllocatorMetrics() if ctx.dry_run else self._metrics
+
+    async def _ports_for_update(
+        self, ctx: RequestContext, obj: Tree, before: Tree, metrics: AllocatorMetrics
+    ) -> list[Op]:
         if not may_have_node_ports(obj["spec"]) and not may_have_node_ports(before):
             return []
         current = await self._store.get(NODE_PORTS_KEY)
         bitmap = read_node_ports(self._ports, current)
         any_port = self._port_picker(ctx, bitmap)
-        self._reallocate_node_ports(obj, node_ports(before), bitmap, any_port)
-        self._reallocate_health_check_port(obj, before, bitmap, any_port)
+        try:
+            self._reallocate_node_ports(obj, node_ports(before), bitmap, any_port)
+            self._reallocate_health_check_port(obj, before, bitmap, any_port)
+        finally:
+            metrics.count_ports(bitmap.tally)
         return self._bitmap_ops(bitmap, current)
 
     async def for_delete(self, obj: Tree) -> list[Op]:
@@ -142,19 +169,21 @@ class ServiceAllocator:
     # -- addresses
     # ------------------------------------------------------------------------------------------------------
 
-    async def _allocate_addresses(self, ctx: RequestContext, obj: Tree, *, own: Sequence[str] = ()) -> list[Op]:
+    async def _allocate_addresses(
+        self, ctx: RequestContext, obj: Tree, metrics: AllocatorMetrics, *, own: Sequence[str] = ()
+    ) -> list[Op]:
         """Allocate an address for each family without one. ``own`` are addresses the Service has already."""
         spec = obj["spec"]
         if spec.get("type") == EXTERNAL_NAME or is_headless(spec):
             return []
-        ranges = await self._service_ranges()
+        ranges = await self.service_ranges()
         ips = cluster_ips(spec)
         ops: list[Op] = []
         for position, family in enumerate(spec.get("ipFamilies") or ()):
             if position < len(ips) and ips[position]:
                 if ips[position] in own:
                     continue
-                ip = await self._allocate_requested_address(obj, ips[position], ranges)
+                ip = await self._allocate_requested_address(obj, ips[position], ranges, metrics)
             else:
                 of_family = [addresses for addresses in ranges if addresses.family == family]
                 if ctx.dry_run and of_family:
@@ -162,39 +191,64 @@ class ServiceAllocator:
                         str(of_family[0].network.network_address)
                     ]  # any address: dry runs allocate nothing
                     continue
-                ip = await self._allocate_any_address(of_family)
+                ip = await self._allocate_any_address(of_family, metrics)
                 ips[position:] = [str(ip)]
             ops.append(Put(f"{ADDRESS_PREFIX}{ip}", self._address_value(ctx, obj, ip), expected=0))
         if ips:
             spec["clusterIP"], spec["clusterIPs"] = ips[0], ips
         return ops
 
-    async def _allocate_requested_address(self, obj: Tree, text: str, ranges: Sequence[AddressRange]) -> IPAddress:
+    async def _allocate_requested_address(
+        self, obj: Tree, text: str, ranges: Sequence[AddressRange], metrics: AllocatorMetrics
+    ) -> IPAddress:
+        started = self._monotonic()
         ip = parse_ip(text)
-        if ip is None or not any(ip in addresses for addresses in ranges):
+        addresses = next((addresses for addresses in ranges if ip is not None and ip in addresses), None)
+        if ip is None or addresses is None:
             raise _not_allocated(obj, text, "the provided network does not match the current range")
         if await self._store.get(f"{ADDRESS_PREFIX}{ip}") is not None:
+            metrics.address_failed(addresses, STATIC)
             raise _not_allocated(obj, text, "provided IP is already allocated")
+        metrics.address_allocated(addresses, STATIC, self._monotonic() - started)
         return ip
 
-    async def _allocate_any_address(self, ranges: Sequence[AddressRange]) -> IPAddress:
+    async def _allocate_any_address(self, ranges: Sequence[AddressRange], metrics: AllocatorMetrics) -> IPAddress:
         for addresses in ranges:
-            probes = 0
-            taken: set[str] | None = None
-            for ip in addresses.candidates(self._dice):
-                if taken is not None:
-                    if str(ip) not in taken:
-                        return ip
-                    continue
-                if await self._store.get(f"{ADDRESS_PREFIX}{ip}") is None:
-                    return ip
-                probes += 1
-                if probes == _PROBES:
-                    everything = await self._store.range(ADDRESS_PREFIX, keys_only=True)
-                    taken = {kv.key.removeprefix(ADDRESS_PREFIX) for kv in everything.kvs}
+            started = self._monotonic()
+            ip = await self._free_address(addresses)
+            if ip is not None:
+                metrics.address_allocated(addresses, DYNAMIC, self._monotonic() - started)
+                return ip
+            metrics.address_failed(addresses, DYNAMIC)
         raise internal_error("failed to allocate a serviceIP: range is full")
 
-    async def _service_ranges(self) -> list[AddressRange]:
+    async def _free_address(self, addresses: AddressRange) -> IPAddress | None:
+        """Return a random free address; None if the range is full."""
+        probes = 0
+        allocated: set[str] | None = None
+        for ip in addresses.candidates(self._dice):
+            if allocated is not None:
+                if str(ip) not in allocated:
+                    return ip
+                continue
+            if await self._store.get(f"{ADDRESS_PREFIX}{ip}") is None:
+                return ip
+            probes += 1
+            if probes == _PROBES:
+                allocated = {str(ip) for ip in await self.allocated_addresses()}
+        return None
+
+    async def allocated_addresses(self) -> list[IPAddress]:
+        """Return the addresses of all IPAddress objects."""
+        keys = await self._store.range(ADDRESS_PREFIX, keys_only=True)
+        names = (kv.key.removeprefix(ADDRESS_PREFIX) for kv in keys.kvs)
+        return [ip for name in names if (ip := parse_ip(name)) is not None]
+
+    async def allocated_ports(self) -> PortBitmap:
+        """Return the allocated node ports. Raises 500 if they cannot be read."""
+        return read_node_ports(self._ports, await self._store.get(NODE_PORTS_KEY))
+
+    async def service_ranges(self) -> list[AddressRange]:
         """Return the configured ranges and those of ServiceCIDR objects."""
         ranges = {addresses.network: addresses for addresses in self._ranges}
         for kv in (await self._store.range(SERVICE_CIDR_PREFIX)).kvs:
@@ -299,9 +353,8 @@ class ServiceAllocator:
 
     def _allocate_port(self, obj: Tree, bitmap: PortBitmap, position: int, port: int) -> int:
         path = field.Path("spec", "ports").index(position).child("nodePort")
-        if fault := _port_fault(bitmap, port):
+        if fault := bitmap.request(port):
             raise _invalid(obj, field.invalid(path, port, fault))
-        bitmap.allocate(port)
         return port
 
     def _allocate_any_port(self, bitmap: PortBitmap) -> int:
@@ -314,10 +367,8 @@ class ServiceAllocator:
         requested = spec.get("healthCheckNodePort")
         if not requested:
             spec["healthCheckNodePort"] = any_port()
-        elif fault := _port_fault(bitmap, requested):
+        elif fault := bitmap.request(requested):
             raise internal_error(f"failed to allocate requested HealthCheck NodePort {requested}: {fault}")
-        else:
-            bitmap.allocate(requested)
 
     def _reallocate_health_check_port(
         self, obj: Tree, old: Tree, bitmap: PortBitmap, any_port: Callable[[], int]
@@ -378,12 +429,6 @@ def _managed_fields_entry(labels: dict[str, str], parent: dict[str, str], stamp:
 def _requested_port(number: int, ports: Sequence[Tree]) -> int:
     """Return the node port requested by any port with that number."""
     return next((p["nodePort"] for p in ports if p.get("port") == number and p.get("nodePort")), 0)
-
-
-def _port_fault(bitmap: PortBitmap, port: int) -> str:
-    if port not in bitmap.ports:
-        return f"provided port is not in the valid range. The range of valid ports is {bitmap.ports}"
-    return "provided port is already allocated" if port in bitmap else ""
 
 
 def _not_allocated(obj: Tree, text: str, detail: str) -> Exception:

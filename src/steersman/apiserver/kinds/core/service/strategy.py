@@ -130,7 +130,7 @@ class ServiceStrategy(Strategy):
 
     async def check_allocations(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> None:
         if old is None:
-            await self._allocator.for_create(ctx, obj)
+            await self._allocator.check_create(ctx, obj)
         else:
             await self._allocator.check_ports_of_update(ctx, obj, old)
 
