@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.asynckit.server_names import ServerContexts, ServerTLS
+from steersman.asynckit.serving_tls import PemPair, make_context
 from steersman.client import tree
 from steersman.client.aiohttp_transport import AiohttpTransport
 from steersman.client.client import Client
@@ -22,7 +23,7 @@ from steersman.client.credentials import ConfigError
 from steersman.client.errors import ClientError
 from steersman.client.kubeconfig import in_cluster
 from steersman.controlplane import component_pages
-from steersman.controlplane.serving_certificates import ANY_ADDRESS, PemPair, make_context, read_or_make_pair
+from steersman.controlplane.serving_certificates import ANY_ADDRESS, read_or_make_pair
 from steersman.controlplane.tls_options import named_cert_keys, tls_policy
 from steersman.runtime import profiling
 from steersman.runtime.access_metrics import AccessMetrics

@@ -1,4 +1,4 @@
-"""Serving certificates of components: given files, or self-signed in a directory or in memory; and their TLS contexts.
+"""Serving certificates of components: given files, or self-signed in a directory or in memory.
 
 Upstream: ``SecureServingOptions.MaybeDefaultWithSelfSignedCerts``.
 """
@@ -6,31 +6,21 @@ Upstream: ``SecureServingOptions.MaybeDefaultWithSelfSignedCerts``.
 from __future__ import annotations
 
 import socket
-import ssl
-import tempfile
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from steersman.asynckit.tls_policy import DEFAULT_POLICY
+from steersman.asynckit.serving_tls import PemPair
 from steersman.controlplane.files import write_private
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from steersman.asynckit.tls_policy import TLSPolicy
     from steersman.runtime.serving_options import ServingOptions
 
 _CA_LIFE: Final = timedelta(days=3650)
 _LEAF_LIFE: Final = timedelta(days=365)
 ANY_ADDRESS: Final = ("0.0.0.0", "::")  # noqa: S104 — compared with, not bound
-
-
-class PemPair(NamedTuple):
-    """A certificate with its chain, and its private key, in PEM."""
-
-    certificate: bytes
-    key: bytes
 
 
 def read_or_make_pair(options: ServingOptions, component: str, *, now: datetime) -> PemPair:
@@ -62,24 +52,3 @@ def make_self_signed(component: str, address: str, *, now: datetime) -> PemPair:
         hosts.append(address)
     pems = certificates.make_server(component, list(dict.fromkeys(hosts)), authority, now=now, life=_LEAF_LIFE)
     return PemPair(pems.certificate + authority.certificate, pems.key)
-
-
-def make_context(pair: PemPair, client_ca: str, *, policy: TLSPolicy = DEFAULT_POLICY) -> ssl.SSLContext:
-    """Return a context for HTTP/1.1 that asks for client certificates of ``client_ca`` (PEM) if there is one.
-
-    A certificate that does not verify does not end the handshake: its connection has no verified chain.
-    Raises ``ssl.SSLError`` for a pair or authorities that are not valid.
-    """
-    context = policy.create_context()
-    context.set_alpn_protocols(["http/1.1"])
-    with tempfile.TemporaryDirectory(prefix="steersman-serving-") as directory:  # OpenSSL reads pairs from files only
-        path = Path(directory) / "pair.pem"
-        write_private(path, pair.certificate + b"\n" + pair.key)
-        context.load_cert_chain(path)
-    if client_ca:
-        context.verify_mode = ssl.CERT_OPTIONAL
-        context.load_verify_locations(cadata=client_ca)
-        # Certificates of a resumed session are not verified again.
-        context.options |= ssl.OP_NO_TICKET
-        context.num_tickets = 0
-    return context

@@ -1,14 +1,11 @@
 """Serving certificates of components."""
 
-import ssl
 import stat
 
-import pytest
 from cryptography import x509
 
 from steersman.asynckit.clock import FakeClock
-from steersman.asynckit.tls_policy import TLSPolicy
-from steersman.controlplane.serving_certificates import make_context, make_self_signed, read_or_make_pair
+from steersman.controlplane.serving_certificates import make_self_signed, read_or_make_pair
 from steersman.runtime.serving_options import ServingOptions
 
 NOW = FakeClock().now()
@@ -41,24 +38,3 @@ def test_certificate_directory_keeps_the_pair_of_the_component(tmp_path):
 
 def test_self_signed_certificate_is_created_without_files_and_directory():
     assert read_or_make_pair(ServingOptions(), NAME, now=NOW) != read_or_make_pair(ServingOptions(), NAME, now=NOW)
-
-
-def test_context_requests_client_certificates_only_with_an_authority():
-    pair = make_self_signed(NAME, "", now=NOW)
-    assert make_context(pair, "").verify_mode is ssl.CERT_NONE
-    assert make_context(pair, pair.certificate.decode()).verify_mode is ssl.CERT_OPTIONAL
-
-
-@pytest.mark.parametrize(
-    ("text", "version"),
-    [("", ssl.TLSVersion.TLSv1_2), ("VersionTLS10", ssl.TLSVersion.TLSv1_2), ("VersionTLS13", ssl.TLSVersion.TLSv1_3)],
-)
-def test_context_has_the_minimum_version(text, version):
-    context = make_context(make_self_signed(NAME, "", now=NOW), "", policy=TLSPolicy(text))
-    assert context.minimum_version is version
-
-
-def test_context_of_a_key_of_another_certificate_is_an_error():
-    first, second = make_self_signed(NAME, "", now=NOW), make_self_signed(NAME, "", now=NOW)
-    with pytest.raises(ssl.SSLError):
-        make_context(first._replace(key=second.key), "")

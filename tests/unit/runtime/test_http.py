@@ -7,7 +7,8 @@ from tests.unit import serving_certificates
 from tests.unit.listening import connected_to
 
 from steersman.asynckit.clock import FakeClock, RealClock
-from steersman.controlplane.serving_certificates import make_context, make_self_signed
+from steersman.asynckit.serving_tls import make_context
+from steersman.controlplane.serving_certificates import make_self_signed
 from steersman.runtime import http
 from steersman.runtime.http import HttpServer, ListenError, Page
 
