@@ -160,15 +160,10 @@ class HttpServer:
         """Bind the address before the server is entered. Raises ``ListenError``."""
         if self._socket is not None:
             return
-        try:
-            self._socket = (
-                _bound(self._socket_path)
-                if self._socket_path
-                else _bound_port(self._host, self._port, shares_port=self._shares_port)
-            )
-        except OSError as error:
-            address = self._socket_path or f"{self._host or '*'} port {self._port}"
-            raise ListenError.of(address, error) from error
+        if self._socket_path:
+            self._socket = _bind_path(self._socket_path)
+        else:
+            self._socket = bind_port(self._host, self._port, shares_port=self._shares_port)
 
     def close(self) -> None:
         """Close the socket of a bound server that was not entered. Idempotent."""
@@ -309,23 +304,32 @@ def _client_certificate(tls: Any) -> tuple[Mapping[str, Any] | None, bool]:
     return tls.getpeercert() or None, False
 
 
-def _bound_port(host: str, port: int, *, shares_port: bool) -> socket.socket:
-    """Return a socket bound to a port of an address, or of all addresses if ``host`` is empty or ``::``."""
+def bind_port(host: str, port: int, *, shares_port: bool = False) -> socket.socket:
+    """Return a socket that listens on a port of an address, or of all addresses if ``host`` is empty or ``::``.
+
+    Raises ``ListenError``.
+    """
     is_any = host in ("", "::") and socket.has_dualstack_ipv6()
-    return socket.create_server(
-        ("::" if is_any else host, port),
-        family=socket.AF_INET6 if is_any or ":" in host else socket.AF_INET,
-        reuse_port=shares_port,
-        dualstack_ipv6=is_any,
-    )
+    try:
+        return socket.create_server(
+            ("::" if is_any else host, port),
+            family=socket.AF_INET6 if is_any or ":" in host else socket.AF_INET,
+            reuse_port=shares_port,
+            dualstack_ipv6=is_any,
+        )
+    except OSError as error:
+        raise ListenError.of(f"{host or '*'} port {port}", error) from error
 
 
-def _bound(path: str) -> socket.socket:
-    """Return a socket bound to ``path``; bound explicitly, because uvloop does not support abstract names."""
+def _bind_path(path: str) -> socket.socket:
+    """Return a socket bound to ``path``; bound explicitly, because uvloop does not support abstract names.
+
+    Raises ``ListenError``.
+    """
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.bind(f"\0{path[1:]}" if path.startswith("@") else path)
-    except BaseException:
+    except OSError as error:
         sock.close()
-        raise
+        raise ListenError.of(path, error) from error
     return sock

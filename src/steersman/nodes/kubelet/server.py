@@ -17,7 +17,6 @@ from steersman.apimachinery.codec import encode
 from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.zpages import JSON, negotiate_page
 from steersman.asynckit.tasks import Supervisor
-from steersman.nodes.http_serving import listener_runner
 from steersman.nodes.kubelet.channel_socket import CHANNEL_PROTOCOLS, V5, ChannelSocket
 from steersman.nodes.kubelet.channels import ChannelStreams
 from steersman.nodes.kubelet.host import RequestError
@@ -27,6 +26,7 @@ from steersman.nodes.kubelet.spdy_connection import UpgradedConnection, WebSocke
 from steersman.nodes.kubelet.spdy_forwarding import PORT_FORWARD_PROTOCOL, SpdyForwarding
 from steersman.nodes.kubelet.spdy_streams import SPDY_PROTOCOLS, SpdyStreams
 from steersman.nodes.kubelet.tunnel import tunnel_connection
+from steersman.runtime.http_listener import listener_runner
 
 if TYPE_CHECKING:
     import socket

@@ -18,10 +18,10 @@ from steersman.apimachinery.codec import encode
 from steersman.apimachinery.errors import StatusError
 from steersman.client.errors import ClientError
 from steersman.nodes.bound_pods import NODES, PODS
-from steersman.nodes.http_serving import listener_runner
 from steersman.nodes.metrics import openapi
 from steersman.nodes.metrics.api import Lookup, MetricsAPI
 from steersman.nodes.metrics.registration import HOST, OtherServerError, front_proxy_ca, register, unregister
+from steersman.runtime.http_listener import listener_runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable

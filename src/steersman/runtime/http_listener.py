@@ -1,4 +1,4 @@
-"""HTTP listeners of simulated components."""
+"""HTTP listeners for requests of any method and path, with bodies of any size."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import ClientSession, web
 
-from steersman.nodes.http_serving import listener_runner
+from steersman.runtime.http_listener import listener_runner
 
 
 async def echo(request):
