@@ -133,7 +133,7 @@ class Manager:
     def add_background(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Add a task that runs whether or not this process leads, e.g. a ``LeaseCandidate`` or a heartbeat.
 
-        Its exception stops the manager and is raised by ``run``.
+        A manager of such tasks alone runs until it is stopped. A task's exception stops the manager and is raised by ``run``.
         """
         self._background.append((name, work))
 
@@ -238,6 +238,8 @@ class Manager:
             async with asyncio.TaskGroup() as group:
                 for runnable in self._runnables:
                     group.create_task(runnable.run(), name=f"manager: {runnable.name}")
+            if self._background and not self._runnables:
+                await self._stop.wait()
         finally:
             self._working = False
 

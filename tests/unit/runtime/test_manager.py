@@ -225,6 +225,23 @@ async def test_background_work_runs_without_leadership(client, until, dice):
     await finished(held, until)
 
 
+async def test_manager_of_background_work_alone_runs_until_stop(client, until, clock):
+    manager = Manager(client)
+    started = asyncio.Event()
+
+    async def work():
+        started.set()
+        await asyncio.Event().wait()
+
+    manager.add_background("work", work)
+    async with running(manager) as task:
+        await until(started.is_set)
+        await clock.advance(60)
+        assert not task.done()
+        manager.stop()
+        await task
+
+
 async def test_failed_background_work_ends_the_manager(client, until):
     async def broken():
         raise RuntimeError("no heartbeat")
