@@ -11,12 +11,16 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import yaml
 from tests.busy_machine import HANG_SECONDS, LONG_HANG_SECONDS
 from tests.e2e.watching import line_with, until, until_one
+
+from steersman.asynckit.clock import RealClock
+from steersman.controlplane.certificates import make_ca, make_server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -30,16 +34,27 @@ class Api:
 
     def __call__(self, method, path, body=None, content_type="application/json"):
         """Return the tree of the response; None for a missing object."""
+        try:
+            return self.send(method, path, body, content_type)
+        except urllib.error.HTTPError as error:
+            error.close()
+            return None
+
+    def rejection(self, method, path, body):
+        """Return the Status of a request that fails."""
+        with pytest.raises(urllib.error.HTTPError) as failed:
+            self.send(method, path, body)
+        with failed.value as error:
+            return json.load(error)
+
+    def send(self, method, path, body=None, content_type="application/json"):
+        """Return the tree of the response. Raises ``HTTPError``."""
         headers = {"Authorization": f"Bearer {self._cluster.token}", "Content-Type": content_type}
         data = None if body is None else json.dumps(body).encode()
         url = self._cluster.url + path.format(ns=self.namespace)
         request = urllib.request.Request(url, data, headers, method=method)
-        try:
-            with urllib.request.urlopen(request, context=self._context, timeout=HANG_SECONDS) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            error.close()
-            return None
+        with urllib.request.urlopen(request, context=self._context, timeout=HANG_SECONDS) as answer:
+            return json.load(answer)
 
     def changes_until(self, path, since, holds):
         """Return the versions of an object after a resource version, up to the first that fulfils the condition."""
@@ -266,3 +281,56 @@ def test_the_metrics_api_serves_usage_while_it_runs(start, api):
     process.send_signal(signal.SIGTERM)
     process.wait(timeout=HANG_SECONDS)
     assert api("GET", service) is None
+
+
+@pytest.fixture
+def webhook_certificates(tmp_path):
+    """Return a directory with a certificate for 127.0.0.1 and its authority."""
+    now, life = RealClock().now(), timedelta(days=1)
+    authority = make_ca("webhooks-ca", now=now, life=life)
+    pems = make_server("webhooks", ["127.0.0.1"], authority, now=now, life=life)
+    for name, pem in (("tls.crt", pems.certificate), ("tls.key", pems.key), ("ca.crt", authority.certificate)):
+        (tmp_path / name).write_bytes(pem)
+    return tmp_path
+
+
+@pytest.fixture
+def unregistered(api):
+    """Delete what the operator of webhooks has registered, after the test."""
+    yield
+    for kind in ("mutating", "validating"):
+        api("DELETE", f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/screens.example.com")
+    api("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/screens.example.com")
+
+
+@pytest.mark.usefixtures("unregistered")
+def test_webhook_operator_defaults_validates_and_converts(start, api, webhook_certificates):
+    process = start("webhook_operator.py", str(webhook_certificates))
+    line_with(process, "registered")
+    api.until("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/screens.example.com", is_served)
+    v1, v2 = (f"/apis/example.com/{version}/namespaces/{{ns}}/screens" for version in ("v1", "v2"))
+
+    def screen(name, version, **spec):
+        return {"apiVersion": f"example.com/{version}", "kind": "Screen", "metadata": {"name": name}, "spec": spec}
+
+    created = api.send("POST", v2, screen("a", "v2", width=800, unknown="x"))
+    assert created["spec"] == {"width": 800, "height": 480, "unknown": "x"}  # the struct does not know all fields
+    created = api.send("POST", v1, screen("b", "v1", size="1024x768"))
+    assert (created["apiVersion"], created["spec"]) == ("example.com/v1", {"size": "1024x768"})
+    assert [item["spec"] for item in api("GET", v1)["items"]] == [{"size": "800x480"}, {"size": "1024x768"}]
+    assert api("GET", f"{v2}/b")["spec"] == {"width": 1024, "height": 768}
+
+    status = api.rejection("POST", v1, screen("c", "v1", size="99999x99999"))
+    assert (status["code"], status["reason"]) == (422, "Invalid")
+    expected = 'admission webhook "screens.example.com" denied the request: 99999x99999 has more than 33177600 pixels'
+    assert status["message"] == expected
+    status = api.rejection("POST", v1, screen("c", "v1", size="huge"))
+    assert status["message"].endswith("failed: spec.size 'huge' is not WIDTHxHEIGHT")
+
+
+def test_guide_of_webhooks_shows_the_source_of_the_operator():
+    page = (EXAMPLES.parent / "docs" / "webhook-server.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    source = (EXAMPLES / "webhook_operator.py").read_text()
+    assert len(blocks) == 4
+    assert [block for block in blocks if block not in source] == []

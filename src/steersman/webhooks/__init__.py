@@ -1,0 +1,51 @@
+"""Server of webhooks: admission and conversion, for any conformant cluster.
+
+Promises: a handler that raises, returns something else or takes too long never lets a request pass; the patch of a mutating
+handler changes only what the handler changed; conversions keep order, number and metadata of the objects, but for labels
+and annotations.
+
+Upstream: controller-runtime's ``pkg/webhook``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.extras import load_attribute
+
+if TYPE_CHECKING:
+    from steersman.webhooks.admission import AdmissionRequest, AdmissionResponse, allowed, denied, mutated
+    from steersman.webhooks.certificates import CertificateFiles
+    from steersman.webhooks.conversion import ConversionError, Converter
+    from steersman.webhooks.server import WebhookServer
+
+__all__ = [
+    "AdmissionRequest",
+    "AdmissionResponse",
+    "CertificateFiles",
+    "ConversionError",
+    "Converter",
+    "WebhookServer",
+    "allowed",
+    "denied",
+    "mutated",
+]
+
+_MODULES: Final = {
+    "AdmissionRequest": "admission",
+    "AdmissionResponse": "admission",
+    "CertificateFiles": "certificates",
+    "ConversionError": "conversion",
+    "Converter": "conversion",
+    "WebhookServer": "server",
+    "allowed": "admission",
+    "denied": "admission",
+    "mutated": "admission",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import an exported name on first use: handlers need neither the HTTP server nor the metrics in their tests."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return load_attribute(f"{__name__}.{_MODULES[name]}", name, f"{__name__}.{name}", "toolkit")
