@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from steersman.apiserver.authn.interface import ServerAuthenticator, TokenAuthenticator
-    from steersman.apiserver.authz.configuration import AuthorizerConfiguration
     from steersman.apiserver.authz.interface import RuleResolver
     from steersman.apiserver.authz.webhook import WebhookAuthorizer
     from steersman.apiserver.generic.registry import Registry
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.authentication_config import ConfiguredAuthentication
+    from steersman.controlplane.authorization_configuration import AuthorizerConfiguration
     from steersman.controlplane.authorization_webhooks import AuthorizationWebhooks
     from steersman.controlplane.options import APIServerOptions
     from steersman.controlplane.service_account_keys import ServiceAccountKeys

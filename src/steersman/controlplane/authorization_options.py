@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.gotext import quote
-from steersman.apiserver.authz.configuration import (
+from steersman.asynckit.clock import RealClock
+from steersman.controlplane.authorization_configuration import (
     TYPES,
     WEBHOOK,
     AuthorizerConfiguration,
     WebhookConfiguration,
     authorizer_name,
 )
-from steersman.asynckit.clock import RealClock
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:

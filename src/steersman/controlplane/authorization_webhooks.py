@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from random import Random
 
     from steersman.apiserver.authz.access_review import ReviewStatus
-    from steersman.apiserver.authz.configuration import WebhookConfiguration
     from steersman.asynckit.clock import Clock
+    from steersman.controlplane.authorization_configuration import WebhookConfiguration
     from steersman.controlplane.kubeconfig_webhook import KubeconfigWebhook
 
 

@@ -79,6 +79,7 @@ class KubeconfigWebhook:
         transport: Transport,
         target: Request,
         *,
+        server: str,
         clock: Clock,
         dice: Random,
         timeout_seconds: float = TIMEOUT_SECONDS,
@@ -86,7 +87,7 @@ class KubeconfigWebhook:
         on_attempt: Callable[[str, float], None] | None = None,
         on_result: Callable[[str, float], None] | None = None,
     ) -> None:
-        """``transport`` and ``target``: as ``open_target`` returns them.
+        """``transport`` and ``target``: as ``open_target`` returns them. ``server``: ``https://host:port``, for errors.
 
         ``on_attempt`` receives the status code of each attempt (``<error>`` without an answer) and its seconds,
         ``on_result`` its result: ``success``, ``timeout``, ``canceled``, ``error``.
@@ -94,6 +95,7 @@ class KubeconfigWebhook:
         self._transport: Final = transport
         timeout = ("timeout", format_duration(timeout_seconds))
         self._target: Final = msgspec.structs.replace(target, query=(*target.query, timeout))
+        self._url: Final = f"{server}{self._target.target}"
         self._timeout_seconds: Final = timeout_seconds
         self._backoff: Final = retry_backoff(initial_backoff_seconds)
         self._clock: Final = clock
@@ -146,7 +148,7 @@ class KubeconfigWebhook:
         return response
 
     def _failure(self, reason: str) -> str:
-        return f"Post {quote(f'//{self._transport.host}{self._target.target}')}: {reason}"
+        return f"Post {quote(self._url)}: {reason}"
 
     async def _exchange(self, request: Request) -> Response:
         chunks: list[bytes] = []
@@ -200,10 +202,12 @@ def open_webhook(
     on_result: Callable[[str, float], None] | None = None,
 ) -> KubeconfigWebhook:
     """Return the webhook of a kubeconfig's current context. ``flag`` names its origin in errors. Raises ``OptionError``."""
-    transport, target = open_target(read_webhook_kubeconfig(flag, file, clock=clock))
+    access = read_webhook_kubeconfig(flag, file, clock=clock)
+    transport, target = open_target(access)
     return KubeconfigWebhook(
         transport,
         target,
+        server=f"{urlsplit(access.server).scheme}://{transport.host}",
         clock=clock,
         dice=dice,
         timeout_seconds=timeout_seconds,

@@ -50,6 +50,7 @@ class Server:
         self.webhook = KubeconfigWebhook(
             self,
             Request("POST", "/review", query=(("tenant", "a"),)),
+            server="https://webhook.test:8443",
             clock=self.clock,
             dice=Random(1),
             on_attempt=lambda code, _seconds: self.attempts.append(code),
@@ -121,7 +122,7 @@ async def test_fifth_temporary_failure_is_final():
         (Stream(302, {"location": "https://other.test/"}, b""), "302"),
         (Stream(200, {"content-type": "text/html"}, b"<html>"), "serializer for text/html doesn't exist"),
         (Stream(200, JSON), "0-length response"),
-        (TransportError("refused"), 'Post "//webhook.test:8443/review[?]tenant=a&timeout=30s": refused'),
+        (TransportError("refused"), 'Post "https://webhook.test:8443/review[?]tenant=a&timeout=30s": refused'),
         (Stream(200, JSON, b" " * RESPONSE_BYTES_MAX, b"{}"), "larger than 10485760 bytes"),
     ],
 )
