@@ -29,8 +29,7 @@ _GENERIC: Final = (
     Flag(
         "cors-allowed-origins",
         values.names,
-        "Origins that CORS allows, as regular expressions",
-        unused="no CORS headers are sent",
+        "Regular expressions of the origins that CORS allows; each must pin the host at both ends, e.g. //example\\.com(:|$)",
     ),
     Flag("debug-socket-path", str, "Unix socket for profiles", unused="there is no Go runtime to profile"),
     Flag(
@@ -65,7 +64,11 @@ _GENERIC: Final = (
         str,
         "How API servers publish their addresses in the Endpoints kubernetes: lease, master-count or none",
     ),
-    Flag("external-hostname", str, "Host name in generated URLs", unused="URLs name --advertise-address"),
+    Flag(
+        "external-hostname",
+        str,
+        "Host name in discovery documents and of the default key set of service account tokens (default --advertise-address)",
+    ),
     *FEATURE_FLAGS,
     Flag("goaway-chance", values.fraction, "Fraction of requests that close their HTTP/2 connection", unused=_HTTP1),
     Flag(
@@ -131,8 +134,7 @@ _GENERIC: Final = (
     Flag(
         "strict-transport-security-directives",
         values.names,
-        "Directives of the header Strict-Transport-Security",
-        unused="the header is not sent",
+        "Directives of the header Strict-Transport-Security: max-age=SECONDS, includeSubDomains, preload (default no header)",
     ),
 )
 _SECURE_SERVING: Final = (

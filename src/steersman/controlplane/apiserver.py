@@ -117,7 +117,7 @@ class APIServer:
         self._trust(authentication)
         sock = self._listen()
         port = sock.getsockname()[1]
-        core.address = _authority(self.options.advertise_address or self.options.bind_address, port)
+        core.address = external_address(self.options, port)
         if core.bootstrap is not None:
             core.bootstrap.public_endpoint = PublicEndpoint(address, port) if address else None
             core.bootstrap.authentication = authentication
@@ -348,6 +348,15 @@ class APIServer:
             await self._core.close()
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+def external_address(options: APIServerOptions, port: int) -> str:
+    """Return host and port in discovery documents. Upstream: ``Config.Complete``."""
+    host = options.external_hostname
+    if not host:
+        return _authority(options.advertise_address or options.bind_address, port)
+    is_complete = host.count(":") == 1 or (host.startswith("[") and "]:" in host)
+    return host if is_complete else _authority(host, port)
 
 
 def _authority(host: str, port: int) -> str:

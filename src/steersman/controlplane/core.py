@@ -206,6 +206,7 @@ class ServerCore:
             timeout_seconds=self._options.request_timeout_seconds,
             request_log=RequestLog.if_enabled(self._clock),
             metrics=options.metrics,
+            extra_headers=_hsts_headers(self._options.strict_transport_security_directives),
         )
 
     def _set_request_log(self) -> None:
@@ -228,6 +229,7 @@ class ServerCore:
             reading_max=options.max_requests_inflight,
             mutating_max=options.max_mutating_requests_inflight,
             request_timeout_seconds=options.request_timeout_seconds,
+            cors_allowed_origins=options.cors_allowed_origins,
             extra=self._filters,
         )
 
@@ -424,3 +426,8 @@ class ServerCore:
     async def _check_shutdown(self) -> None:
         if self._is_shutting_down:
             raise Unhealthy("process is shutting down")
+
+
+def _hsts_headers(directives: Sequence[str]) -> list[tuple[bytes, bytes]]:
+    """Return the header of HTTP Strict Transport Security, if there are directives. Upstream: ``WithHSTS``."""
+    return [(b"strict-transport-security", "; ".join(directives).encode())] if directives else []

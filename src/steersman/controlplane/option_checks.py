@@ -53,6 +53,7 @@ def check_options(options: APIServerOptions) -> list[str]:
     _check_files(options)
     _check_addresses(options)
     _check_ports(options)
+    _check_browsers(options)
     check_authorization(options)
     _check_service_accounts(options)
     _check_audit(options)
@@ -196,6 +197,27 @@ def _check_addresses(options: APIServerOptions) -> None:
             raise OptionError(f'{flag}: failed to parse IP: "{text}"') from None
         if flag == "--advertise-address" and (address.is_unspecified or address.is_multicast):
             raise OptionError(f'{flag}: "{text}" is not an address that clients can reach')
+
+
+def _check_browsers(options: APIServerOptions) -> None:
+    """Validate the options of headers for browsers. Upstream: ``ServerRunOptions.Validate``."""
+    if options.cors_allowed_origins:
+        from steersman.apiserver.filters.cors import check_origin_pattern  # noqa: PLC0415 — few servers allow any
+
+        for pattern in options.cors_allowed_origins:
+            try:
+                check_origin_pattern(pattern)
+            except ValueError as error:
+                raise OptionError(f"--cors-allowed-origins has an invalid regular expression: {error}") from error
+    for directive in options.strict_transport_security_directives:
+        name, _, value = directive.partition("=")
+        if directive not in ("includeSubDomains", "preload") and (
+            name != "max-age" or "=" in value or name == directive
+        ):
+            raise OptionError(
+                "--strict-transport-security-directives invalid, allowed values: max-age=expireTime, includeSubDomains,"
+                " preload. see https://tools.ietf.org/html/rfc6797#section-6.1 for more information"
+            )
 
 
 def _check_ports(options: APIServerOptions) -> None:

@@ -49,6 +49,12 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     secure_port: int = 6443
     #: Address that is published to clients; empty: the bind address.
     advertise_address: str = ""
+    #: Host name of the server in discovery documents and of the default key set; empty: the advertised address.
+    external_hostname: str = ""
+    #: Regular expressions of origins whose pages in browsers may send requests.
+    cors_allowed_origins: tuple[str, ...] = ()
+    #: Directives of the header ``Strict-Transport-Security``; empty: no header.
+    strict_transport_security_directives: tuple[str, ...] = ()
     #: Files of the user in place of generated ones.
     tls_cert_file: Path | None = None
     tls_private_key_file: Path | None = None

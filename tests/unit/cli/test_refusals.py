@@ -115,6 +115,27 @@ _API_SERVER = [
     # files
     ("--token-auth-file=none", "--token-auth-file: cannot read none: no such file or directory"),
     ("--token-auth-file=folder", "--token-auth-file: folder is a directory, expected a file"),
+    (
+        "--cors-allowed-origins=example.com",
+        (
+            "--cors-allowed-origins has an invalid regular expression: regular expression does not pin to start/end of host in"
+            " the origin header"
+        ),
+    ),
+    (
+        "--cors-allowed-origins=//(a$",
+        "--cors-allowed-origins has an invalid regular expression: error parsing regexp: missing closing ): `//(a$`",
+    ),
+    *(
+        (
+            f"--strict-transport-security-directives={directive}",
+            (
+                "--strict-transport-security-directives invalid, allowed values: max-age=expireTime, includeSubDomains, preload."
+                " see https://tools.ietf.org/html/rfc6797#section-6.1 for more information"
+            ),
+        )
+        for directive in ("max-age", "max-age=1=2", "includesubdomains", "preload=1")
+    ),
     ("--client-ca-file=none", "--client-ca-file: cannot read none: no such file or directory"),
     ("--client-ca-file=garbage", "--client-ca-file: garbage holds no PEM certificates"),
     ("--oidc-ca-file=none", "--oidc-ca-file: cannot read none: no such file or directory"),

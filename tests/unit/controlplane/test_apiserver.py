@@ -11,7 +11,7 @@ from tests.unit.listening import connected_to
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import tree
-from steersman.controlplane.apiserver import APIServer
+from steersman.controlplane.apiserver import APIServer, external_address
 from steersman.controlplane.bootstrap.master_leases import MasterLeases
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.storage.sqlite import SqliteStore
@@ -158,3 +158,18 @@ async def test_services_may_have_both_families_the_servers_own_has_that_of_its_a
     cidr = await client.get(tree("networking.k8s.io/v1", "ServiceCIDR"), "kubernetes")
     assert cidr["spec"]["cidrs"] == ranges.split(",")
     await server.stop()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "127.0.0.1:6443"),
+        ({"advertise_address": "2001:db8::1"}, "[2001:db8::1]:6443"),
+        ({"advertise_address": "192.0.2.1", "external_hostname": "api.example.com"}, "api.example.com:6443"),
+        ({"external_hostname": "api.example.com:443"}, "api.example.com:443"),
+        ({"external_hostname": "2001:db8::1"}, "[2001:db8::1]:6443"),
+        ({"external_hostname": "[2001:db8::1]:443"}, "[2001:db8::1]:443"),
+    ],
+)
+def test_external_address(options, expected):
+    assert external_address(APIServerOptions(**options), 6443) == expected

@@ -224,3 +224,19 @@ async def test_verbosity_that_is_set_enables_the_log_of_requests(server, monkeyp
     assert server.core.app.request_log is not None
     assert (await server.request("GET", "/debug/flags/v")).code == 406
     assert b"<tr>v" in (await server.request("GET", "/debug/flags")).body
+
+
+async def test_browsers_get_the_headers_of_the_options():
+    options = APIServerOptions(
+        ephemeral=True,
+        cors_allowed_origins=("//localhost(:|$)",),
+        strict_transport_security_directives=("max-age=60", "preload"),
+    )
+    async with InProcessAPIServer(options=options) as server:
+        client = server.anonymous()
+        for method, code in (("GET", 403), ("OPTIONS", 204)):
+            answer = await client.request(method, "/api/v1/nodes", headers={"origin": "http://localhost:8080"})
+            assert answer.code == code
+            assert answer.header("access-control-allow-origin") == "http://localhost:8080"
+            assert answer.header("strict-transport-security") == "max-age=60; preload"
+        assert not (await client.request("GET", "/version")).header("access-control-allow-origin")

@@ -16,7 +16,7 @@ from steersman.apiserver.server.loop_guard import LoopGuard
 from steersman.apiserver.server.streams import Streams, task_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
+    from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 
     from steersman.apiserver.filters.request_metrics import RequestMetrics
     from steersman.apiserver.http import Handler, Receive, Response
@@ -48,10 +48,14 @@ class Application:
         randomness: Callable[[int], bytes] = os.urandom,
         request_log: RequestLog | None = None,
         metrics: RequestMetrics | None = None,
+        extra_headers: Sequence[tuple[bytes, bytes]] = (),
     ) -> None:
-        """``request_log``: log of requests; None if disabled. ``metrics`` counts requests that are stopped."""
+        """``request_log``: log of requests; None if disabled. ``metrics`` counts requests that are stopped. ``extra_headers``:
+        headers of all responses.
+        """
         self._handler = handler
         self.request_log = request_log
+        self._extra_headers = extra_headers
         self._clock = clock
         self._timeout_seconds = timeout_seconds
         self._audit_ids = AuditIds(randomness)
@@ -75,7 +79,7 @@ class Application:
         log = self.request_log
         received = 0.0 if log is None else log.now()
         response = await self._answer(request)
-        headers = [*response.headers, (b"audit-id", audit_id)]
+        headers = [*response.headers, (b"audit-id", audit_id), *self._extra_headers]
         for name, _ in headers:
             if name == b"cache-control":
                 break

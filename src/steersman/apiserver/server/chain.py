@@ -51,6 +51,8 @@ class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
     mutating_max: int = 200
     #: ``--request-timeout``, the upper limit of request deadlines.
     request_timeout_seconds: float = 60.0
+    #: Regular expressions of ``--cors-allowed-origins``.
+    cors_allowed_origins: Sequence[str] = ()
     #: Filters of an embedding program, which see the impersonated user; the first is the outermost.
     extra: Sequence[Filter] = ()
 
@@ -65,6 +67,7 @@ def build_chain(
         ((), ()) if options.auditor is None else _audit_filters(options.auditor)
     )
     filters: list[Filter] = [
+        *_cors(options.cors_allowed_origins),
         errors(),
         request_info(with_labels=options.authorizer_waits),
         request_deadline(longest_seconds=options.request_timeout_seconds, timed_out=options.metrics.timed_out),
@@ -81,6 +84,15 @@ def build_chain(
     for wrap in reversed(filters):
         handler = wrap(handler)
     return handler
+
+
+def _cors(origins: Sequence[str]) -> Sequence[Filter]:
+    """Return the filter for requests of browsers, if origins are allowed."""
+    if not origins:
+        return []
+    from steersman.apiserver.filters.cors import cors  # noqa: PLC0415 — few servers allow any
+
+    return [cors(origins)]
 
 
 def _limits(options: ChainOptions) -> Filter:
