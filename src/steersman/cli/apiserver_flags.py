@@ -18,7 +18,6 @@ _HTTP1: Final = "connections are HTTP/1.1"
 _ROUTING: Final = "requests for aggregated API servers go to endpoint IPs always"
 _NO_EMULATION: Final = "all APIs of Kubernetes 1.36 are served"
 _NO_PEERS: Final = "requests are not passed on to other API servers"
-_SHUTDOWN: Final = "a stop ends watches at once and waits five seconds for other requests"
 
 _GENERIC: Final = (
     Flag(
@@ -119,12 +118,15 @@ _GENERIC: Final = (
         "Time for which a stopping server still serves all requests, while /readyz fails",
         "shutdown_delay_seconds",
     ),
-    Flag("shutdown-send-retry-after", values.boolean, "Answer 429 to new requests during a stop", unused=_SHUTDOWN),
+    Flag(
+        "shutdown-send-retry-after",
+        values.boolean,
+        "Answer 429 to new requests during a stop until those in flight have ended, in place of closing the port first",
+    ),
     Flag(
         "shutdown-watch-termination-grace-period",
         values.duration,
-        "Time that watches have to end at a stop",
-        unused=_SHUTDOWN,
+        "Time in which a stop ends watches, one after the other; 0 for all at once",
     ),
     Flag(
         "storage-initialization-timeout",

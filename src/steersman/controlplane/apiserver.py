@@ -327,6 +327,21 @@ class APIServer:
         if self._core is not None:
             self._core.begin_shutdown()
 
+    async def _drain(self, core: ServerCore, serving: Serving, grace: float) -> None:
+        """End watches, and wait for the requests in flight, each at most as long as the options allow.
+
+        By default the port is closed first. With ``--shutdown-send-retry-after`` it stays open, and new requests are rejected.
+        """
+        if self.options.shutdown_send_retry_after:
+            core.reject_requests()
+            await core.drain_watches()
+            await serving.drain(grace_seconds=grace)
+        elif self.options.shutdown_watch_termination_grace_period_seconds:
+            seconds = max(grace, self.options.shutdown_watch_termination_grace_period_seconds)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(serving.stop(grace_seconds=seconds), name="HTTP server")
+                group.create_task(core.drain_watches(), name="watches")
+
     async def stop(self, *, grace_seconds: float | None = None) -> None:
         """Shut down in upstream's order: fail ``/readyz``, withdraw the endpoint, drain requests, close.
 
@@ -338,6 +353,7 @@ class APIServer:
         if self._core is not None:
             if self._serving is not None and grace > 0:
                 await self._core.run_pre_shutdown_hooks()
+                await self._drain(self._core, self._serving, grace)
             self._core.end_watches()
         if self._serving is not None:
             await self._serving.stop(grace_seconds=grace)

@@ -115,7 +115,7 @@ class ServerCore:
         self._encryption = encryption
         #: Address of the server in discovery documents.
         self.address = options.advertise_address or options.bind_address
-        self._is_shutting_down = self._pre_shutdown_hooks_ran = False
+        self._is_shutting_down = self._pre_shutdown_hooks_ran = self._is_rejecting = False
         token = secrets.token_urlsafe(32)
         in_flight = InFlight()
         metrics, self._access_metrics = RequestMetrics(in_flight), AccessMetrics()
@@ -229,6 +229,7 @@ class ServerCore:
             reading_max=options.max_requests_inflight,
             mutating_max=options.max_mutating_requests_inflight,
             request_timeout_seconds=options.request_timeout_seconds,
+            is_rejecting=(lambda: self._is_rejecting) if options.shutdown_send_retry_after else None,
             cors_allowed_origins=options.cors_allowed_origins,
             extra=self._filters,
         )
@@ -381,9 +382,17 @@ class ServerCore:
             if self._options.shutdown_delay_seconds:
                 group.create_task(self._clock.sleep(self._options.shutdown_delay_seconds), name="shutdown delay")
 
+    def reject_requests(self) -> None:
+        """Answer new requests with 429 from now on, if ``--shutdown-send-retry-after`` is set."""
+        self._is_rejecting = True
+
     def end_watches(self) -> None:
         """End open and future watches; other requests are still served."""
         self.app.end_watches()
+
+    async def drain_watches(self) -> None:
+        """End open watches in ``--shutdown-watch-termination-grace-period``, and future ones; other requests are served."""
+        await self.app.drain_watches(self._options.shutdown_watch_termination_grace_period_seconds)
 
     async def close(self) -> None:
         """Close bootstrap controller, registry and store, after the last request."""

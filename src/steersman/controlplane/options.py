@@ -213,6 +213,10 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     min_request_timeout_seconds: int = 1800
     #: Time for which a stopping server still serves all requests, while ``/readyz`` fails.
     shutdown_delay_seconds: float = 0.0
+    #: Answer requests with 429 during a stop, in place of closing the port before those in flight have ended.
+    shutdown_send_retry_after: bool = False
+    #: Time in which a stop ends watches one after the other; 0: at once.
+    shutdown_watch_termination_grace_period_seconds: float = 0.0
     #: Time limit of a stop for requests that are in flight.
     drain_seconds: float = 5.0
     #: Serve ``/debug/pprof`` and ``/debug/flags``.

@@ -92,6 +92,41 @@ async def test_changed_client_authorities_are_trusted_and_published_without_a_re
     await server.stop()
 
 
+async def test_stop_rejects_new_requests_until_those_in_flight_have_ended(tmp_path):
+    options = APIServerOptions(
+        ephemeral=True, secure_port=0, data_dir=tmp_path, shutdown_send_retry_after=True, drain_seconds=HANG_SECONDS
+    )
+    server = await APIServer.start(options)
+    context = ssl.create_default_context(cafile=server.access.ca)
+    context.load_cert_chain(server.access.client.certificate, server.access.client.key)
+    async with connected_to("127.0.0.1", int(server.url.rpartition(":")[2]), tls=context) as (reader, writer):
+        head = "POST /api/v1/namespaces HTTP/1.1", "Host: x", "Content-Type: application/json", "Content-Length: 1"
+        writer.write("\r\n".join([*head, "Expect: 100-continue", "Connection: close", "", ""]).encode())
+        assert b"100 Continue" in await reader.readuntil(b"\r\n\r\n")  # the endpoint reads the body
+        stopping = asyncio.create_task(server.stop())
+        async with asyncio.timeout(HANG_SECONDS):
+            while not (answer := await get(server, "/version")).startswith(b"HTTP/1.1 429"):
+                pass
+        assert b"\r\nretry-after: 5\r\n" in answer
+        assert not stopping.done()
+        writer.write(b"x")
+        assert (await reader.read()).startswith(b"HTTP/1.1 400")
+    await stopping
+
+
+async def test_stop_ends_watches_in_their_grace_period_after_the_port_is_closed(tmp_path):
+    options = APIServerOptions(
+        ephemeral=True, secure_port=0, data_dir=tmp_path, shutdown_watch_termination_grace_period_seconds=HANG_SECONDS
+    )
+    server = await APIServer.start(options)
+    watch = asyncio.create_task(get(server, "/api/v1/namespaces?watch=1&allowWatchBookmarks=true"))
+    async with asyncio.timeout(HANG_SECONDS):
+        while not len(server._core.app._streams):  # noqa: ASYNC110 — there is no event
+            await asyncio.sleep(0.01)  # noqa: TID251
+    await server.stop()
+    assert (await watch).endswith(b"\r\n0\r\n\r\n")
+
+
 async def test_ephemeral_server_leaves_no_files():
     server = await APIServer.start(APIServerOptions(ephemeral=True, secure_port=0))
     directory = server.kubeconfig.parent

@@ -147,6 +147,10 @@ class Application:
         """End every long-running stream without an error, including those that start later."""
         self._streams.end_watches()
 
+    async def drain_watches(self, seconds: float) -> None:
+        """End open long-running streams in up to ``seconds``, and those that start later at once."""
+        await self._streams.drain_watches(seconds, clock=self._clock)
+
     @property
     def busy(self) -> int:
         """Return the number of requests in progress."""

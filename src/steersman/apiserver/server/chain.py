@@ -18,7 +18,7 @@ from steersman.apiserver.filters.request_info import request_info
 from steersman.apiserver.server.dispatching import dispatching
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from steersman.apiserver.aggregation.controller import Aggregator
     from steersman.apiserver.authn.interface import ServerAuthenticator
@@ -51,6 +51,8 @@ class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
     mutating_max: int = 200
     #: ``--request-timeout``, the upper limit of request deadlines.
     request_timeout_seconds: float = 60.0
+    #: Reports whether new requests are rejected, during a shutdown; None: they never are.
+    is_rejecting: Callable[[], bool] | None = None
     #: Regular expressions of ``--cors-allowed-origins``.
     cors_allowed_origins: Sequence[str] = ()
     #: Filters of an embedding program, which see the impersonated user; the first is the outermost.
@@ -67,6 +69,7 @@ def build_chain(
         ((), ()) if options.auditor is None else _audit_filters(options.auditor)
     )
     filters: list[Filter] = [
+        *_retry_after(options.is_rejecting),
         *_cors(options.cors_allowed_origins),
         errors(),
         request_info(with_labels=options.authorizer_waits),
@@ -84,6 +87,15 @@ def build_chain(
     for wrap in reversed(filters):
         handler = wrap(handler)
     return handler
+
+
+def _retry_after(is_rejecting: Callable[[], bool] | None) -> Sequence[Filter]:
+    """Return the filter that rejects requests during a shutdown, if that is enabled."""
+    if is_rejecting is None:
+        return []
+    from steersman.apiserver.filters.retry_after import retry_after  # noqa: PLC0415 — few servers reject
+
+    return [retry_after(is_rejecting)]
 
 
 def _cors(origins: Sequence[str]) -> Sequence[Filter]:

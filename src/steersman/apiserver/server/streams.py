@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.filters.max_in_flight import is_long_running
 from steersman.apiserver.server.tunnel import copy_both_ways
@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.http import Request, Response, Tunnel
     from steersman.apiserver.request import RequestInfo
+    from steersman.asynckit.clock import Clock
 
     Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _log = logging.getLogger(__name__)
+
+#: Rate at which watches end during a shutdown, at least, and interval of the ends.
+_WATCHES_PER_SECOND_MIN: Final = 200.0
+_BATCH_SECONDS: Final = 0.1
 
 
 class Streams:
@@ -128,9 +133,26 @@ class Streams:
     def end_watches(self) -> None:
         """End every long-running stream without an error, including those that start later."""
         self._draining = True
-        for task, long_running in list(self._running.items()):
-            if long_running:
+        for task in self._long_running():
+            self._stop(task)
+
+    async def drain_watches(self, seconds: float, *, clock: Clock) -> None:
+        """End open long-running streams at a constant rate, within ``seconds``; those that start later end at once.
+
+        Upstream: ``WatchRequestWaitGroup.Wait`` of ``genericapiserver.go``.
+        """
+        self._draining = True
+        tasks = self._long_running()
+        rate = max(_WATCHES_PER_SECOND_MIN, len(tasks) / seconds) if seconds > 0 else float("inf")
+        batch = max(1, round(min(len(tasks), rate * _BATCH_SECONDS)))
+        for start in range(0, len(tasks), batch):
+            if start:
+                await clock.sleep(_BATCH_SECONDS)
+            for task in tasks[start : start + batch]:
                 self._stop(task)
+
+    def _long_running(self) -> list[asyncio.Task[Any]]:
+        return [task for task, is_long in self._running.items() if is_long]
 
 
 def task_of(request: Request) -> asyncio.Task[Any]:

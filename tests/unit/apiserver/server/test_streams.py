@@ -3,10 +3,13 @@
 import asyncio
 
 import pytest
+from tests.busy_machine import advance_until
 
 from steersman.apiserver.http import Request, Response
 from steersman.apiserver.request import RequestInfo
+from steersman.apiserver.server import streams as streams_module
 from steersman.apiserver.server.streams import Streams, task_of
+from steersman.asynckit.clock import FakeClock
 
 
 async def _never():
@@ -52,6 +55,28 @@ async def test_end_watches_does_not_end_lists(sending):
     assert await sent.get() == {"type": "http.response.body", "body": b"", "more_body": False}
     assert not listing.done()
     assert len(streams) == 1
+
+
+async def test_drain_watches_ends_watches_at_a_rate_and_later_ones_at_once(sending, monkeypatch):
+    monkeypatch.setattr(streams_module, "_WATCHES_PER_SECOND_MIN", 10.0)
+    streams, clock = Streams(), FakeClock()
+    watches = [(await sending(streams, "watch"))[0] for _ in range(4)]
+    listing, _ = await sending(streams, "list")
+    draining = asyncio.create_task(streams.drain_watches(0.2, clock=clock))
+    await asyncio.wait(watches[:2])
+    assert not any(task.done() for task in (*watches[2:], draining))
+    late, _ = await sending(streams, "watch")
+    await late
+    await advance_until(lambda: draining.done() and all(task.done() for task in watches), clock)
+    assert not listing.done()
+
+
+async def test_drain_watches_without_a_period_ends_all_at_once(sending):
+    streams = Streams()
+    watches = [(await sending(streams, "watch"))[0] for _ in range(3)]
+    await streams.drain_watches(0, clock=FakeClock())
+    await asyncio.wait(watches)
+    await streams.drain_watches(1, clock=FakeClock())
 
 
 async def test_cancellation_from_outside_propagates(sending):

@@ -85,6 +85,11 @@ class Serving:
             ssl_shutdown_timeout=_TLS_SHUTDOWN_SECONDS if tls else None,
         )
 
+    async def drain(self, *, grace_seconds: float) -> None:
+        """Wait up to ``grace_seconds`` for the requests that run now; new ones are still served."""
+        if self._state.tasks:
+            await asyncio.wait(list(self._state.tasks), timeout=grace_seconds)
+
     async def stop(self, *, grace_seconds: float) -> None:
         """Accept no more connections, wait up to ``grace_seconds`` for the running requests, and close the rest.
 
