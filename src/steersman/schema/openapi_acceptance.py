@@ -23,7 +23,6 @@ _UNITS_PER_VALUE: Final = 4
 _EXACT_MAX: Final = 2**53 - 1
 #: Keywords that are left to ``validate``.
 _UNUSUAL: Final = ("oneOf", "multipleOf", "not")
-_NUMBER_FORMATS: Final = ("int32", "int64", "float", "double")
 _JSON_TYPES: Final = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
 
 
@@ -63,9 +62,12 @@ class Acceptor:
         #: Texts of the enumeration; None without one.
         self._enum: Final = frozenset(value for value in enum if isinstance(value, str)) if enum else None
         format_ = schema.get("format") or ""
-        self._number_format: Final = format_ if format_ in _NUMBER_FORMATS and type_ in ("integer", "number") else ""
+        if not openapi_formats.is_supported(format_, type_):
+            format_ = ""
+        of_numbers = type_ in ("integer", "number")
+        self._number_format: Final = format_ if of_numbers else ""
         #: Format of strings; empty for none that is validated.
-        self._format: Final = format_ if openapi_formats.is_known(format_) else ""
+        self._format: Final = "" if of_numbers else format_
         self._is_unusual: Final = bool(self._format and types != ("string",)) or any(
             schema.get(name) not in (None, [], 0) for name in _UNUSUAL
         )

@@ -51,6 +51,8 @@ _UNIT_WORDS: Final = ("nano", "micro", "milli", "sec", "min", "hour", "day", "we
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _AUTHORITY: Final = re.compile(r"(?:[^@/]*@)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s\[\]<>\"\\^`{|}:]*)(?::\d*)?")
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+#: Number formats that are validated, by JSON type (since 1.36, kubernetes#136582).
+_NUMBER_FORMATS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
 #: From this value on, rounding to 32 bits results in infinity.
 _FLOAT32_END: Final = 2.0**128 - 2.0**103
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
@@ -186,8 +188,17 @@ _CHECKS: Final[Mapping[str, Check]] = {
 
 
 def is_known(name: str) -> bool:
-    """Report whether a format is validated."""
+    """Report whether a format of strings is validated."""
     return name.replace("-", "") in _CHECKS
+
+
+def is_supported(name: str, type_: str) -> bool:
+    """Report whether a format of a schema with a JSON type is validated; a schema without a type is one of strings.
+
+    Upstream: ``GetUnrecognizedFormats`` and ``StripUnsupportedFormatsPostProcessorForVersion`` in
+    ``staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go``.
+    """
+    return is_known(name) if type_ in ("", "string") else name in _NUMBER_FORMATS.get(type_, ())
 
 
 def fits(name: str, text: str) -> bool:

@@ -31,8 +31,6 @@ _UNITS_PER_VALUE: Final = 16
 #: Integers that JSON numbers represent exactly.
 _EXACT_MAX: Final = 2**53 - 1
 _INT64_END: Final = 2**63
-#: Number formats that are validated, by JSON type (since 1.36, kubernetes#136582).
-_NUMBER_FORMATS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
 #: Go's numeric types by JSON type.
 _GO_FORMATS: Final = {"integer": "int64", "number": "float64"}
 
@@ -105,10 +103,10 @@ def _check(schema: Tree, value: Any, path: Path | None) -> _Result:
             result.add(path, _wrong_type(types, "null", path))
         _check_enum(schema, value, path, result)
         return result
-    format_ = schema.get("format") or ""
-    of_numbers = format_ in _NUMBER_FORMATS.get(schema.get("type") or "", ())
-    if not of_numbers and not openapi_formats.is_known(format_):
+    format_, type_ = schema.get("format") or "", schema.get("type") or ""
+    if not openapi_formats.is_supported(format_, type_):
         format_ = ""
+    of_numbers = type_ in ("integer", "number")
     if types or format_:
         _check_type(types, format_, value, path, result)
     _check_logic(schema, value, path, result)

@@ -98,6 +98,11 @@ def test_validate_of_any_of_reports_the_best_alternative():
         ),
         ({"type": "string", "format": "made-up"}, "x", []),
         (
+            {"type": "boolean", "format": "date"},
+            "2020-01-01",
+            ['spec: Invalid value: "string": spec in body must be of type boolean: "string"'],
+        ),
+        (
             {"type": "string", "format": "date"},
             5,
             ['spec: Invalid value: "int64": spec in body must be of type date: "int64"'],

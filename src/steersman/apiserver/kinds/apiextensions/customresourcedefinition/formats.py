@@ -1,4 +1,4 @@
-"""Supported ``format`` values of strings in custom resource schemas; others have no effect."""
+"""Unsupported ``format`` values in custom resource schemas, which have no effect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.workmeter import spend
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.schema_form import UNITS_PER_SCHEMA
-from steersman.schema.openapi_formats import is_known
+from steersman.schema.openapi_formats import is_supported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def unrecognized_formats(definition: Tree) -> Iterator[str]:
-    """Return the unsupported string formats in all schemas of a definition."""
+    """Return the unsupported formats in all schemas of a definition."""
     for version in definition["spec"].get("versions") or ():
         yield from _unrecognized((version.get("schema") or {}).get("openAPIV3Schema"))
 
@@ -28,7 +28,7 @@ def _unrecognized(schema: Any) -> Iterator[str]:
         return
     spend(UNITS_PER_SCHEMA)
     name = schema.get("format")
-    if name and schema.get("type") == "string" and not is_known(name):
+    if name and not is_supported(name, schema.get("type") or ""):
         yield name
     for key in ("items", "allOf", "anyOf", "oneOf", "not", "additionalProperties", "additionalItems"):
         yield from _unrecognized(schema.get(key))

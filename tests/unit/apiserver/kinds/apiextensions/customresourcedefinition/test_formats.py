@@ -1,4 +1,4 @@
-"""Unsupported string formats."""
+"""Unsupported formats."""
 
 import pytest
 from tests.unit.apiserver.kinds.samples import CONTEXT
@@ -33,8 +33,18 @@ def test_unrecognized_formats_finds_formats_at_any_depth():
     assert list(unrecognized_formats(definition(*schemas))) == ["odd"] * len(schemas)
 
 
-def test_unrecognized_formats_considers_strings_only():
-    assert list(unrecognized_formats(definition(field(type="integer", format="odd")))) == []
+@pytest.mark.parametrize(
+    ("type_", "supported", "unsupported"),
+    [
+        ("integer", ("int32", "int64"), ("uint32", "double", "date")),
+        ("number", ("float", "double"), ("int32", "odd")),
+        ("boolean", (), ("odd", "date")),
+        ("", ("date",), ("odd", "int32")),
+    ],
+)
+def test_unrecognized_formats_depend_on_the_type(type_, supported, unsupported):
+    schemas = [field(type=type_, format=name) if type_ else field(format=name) for name in (*supported, *unsupported)]
+    assert list(unrecognized_formats(definition(*schemas))) == list(unsupported)
 
 
 def test_strategy_warns_once_about_new_unsupported_format():
