@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from steersman.cli.flag_parser import FlagParser
 
 _NO_PPROF: Final = "there is no Go runtime to profile"
-_ALL_METRICS: Final = "all metrics are served with all labels"
 
 DEBUGGING_FLAGS: Final = (
     Flag("contention-profiling", values.boolean, "Profile lock contention", unused=_NO_PPROF),
@@ -42,9 +41,13 @@ FEATURE_FLAGS: Final = (
     ),
 )
 METRICS_FLAGS: Final = (
-    Flag("allow-metric-labels", values.pairs, "metric,label=values of labels to keep", unused=_ALL_METRICS),
-    Flag("allow-metric-labels-manifest", str, "File with the values of --allow-metric-labels", unused=_ALL_METRICS),
-    Flag("disabled-metrics", values.names, "Metrics that are not served", unused=_ALL_METRICS),
+    Flag(
+        "allow-metric-labels",
+        values.string_to_string,
+        "Allowed values of labels, others become unexpected: metric,label=value,value; several in quotes or by repetition",
+    ),
+    Flag("allow-metric-labels-manifest", str, "File with a map of metric,label to value,value"),
+    Flag("disabled-metrics", values.names, "Full names of metrics that are not served"),
     Flag(
         "show-hidden-metrics-for-version",
         str,

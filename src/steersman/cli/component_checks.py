@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from steersman.controllers.manager.leader_migration import read_leader_migration
 from steersman.controlplane.file_checks import check_key_pair, check_readable
+from steersman.controlplane.metric_options import metric_filter
 from steersman.controlplane.options import OptionError
 from steersman.controlplane.tls_options import check_named_cert_keys, check_tls_policy
 from steersman.runtime.leader_election import emulation_version_of, timing_of
@@ -103,6 +104,7 @@ def check_serving(options: ServingOptions) -> list[str]:
         PathMatcher(options.authorization_always_allow_paths)
     except ValueError as error:
         raise OptionError(f"--authorization-always-allow-paths: {error}") from error
+    metric_filter(options)
     return check_tls_policy(options)
 
 

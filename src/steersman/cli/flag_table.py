@@ -26,6 +26,7 @@ ACCUMULATED: Final = frozenset(
         values.names,
         values.paths,
         values.pairs,
+        values.string_to_string,
         values.controllers,
         values.feature_gates,
         values.runtime_config,

@@ -162,6 +162,23 @@ def pairs(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in split}
 
 
+def string_to_string(text: str) -> dict[str, str]:
+    """Return the map of ``name=value``, or of several in CSV whose names and values may have commas in quotes.
+
+    Upstream: ``pflag.StringToString``.
+    """
+    items = [text.strip('"')]
+    if text.count("=") > 1:
+        import csv  # noqa: PLC0415 — few starts are given such a map
+
+        items = next(csv.reader([text]))
+    split = [item.partition("=") for item in items]
+    for name, equals, _ in split:
+        if not equals:
+            raise ArgumentTypeError(f"{name} must be formatted as key=value")
+    return {name: value for name, _, value in split}
+
+
 def cloud_provider(text: str) -> str:
     """Return the value of ``--cloud-provider``. Upstream has no other providers since Kubernetes 1.31."""
     if text not in ("", "external"):

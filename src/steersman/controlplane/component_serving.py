@@ -23,6 +23,7 @@ from steersman.client.credentials import ConfigError
 from steersman.client.errors import ClientError
 from steersman.client.kubeconfig import in_cluster
 from steersman.controlplane import component_pages
+from steersman.controlplane.metric_options import metric_filter
 from steersman.controlplane.serving_certificates import ANY_ADDRESS, read_or_make_pair
 from steersman.controlplane.tls_options import named_cert_keys, tls_policy
 from steersman.runtime import profiling
@@ -59,10 +60,13 @@ class Serving(NamedTuple):
 
 
 async def add_secure_server(manager: Manager, serving: Serving | None, stack: AsyncExitStack) -> None:
-    """Serve the manager's pages also by HTTPS; no effect without ``serving`` or with port 0. Raises ``ClientError``,
+    """Serve the manager's pages also by HTTPS, unless the port is 0; no effect without ``serving``. Raises ``ClientError``,
     ``OSError``, ``ValueError`` for an invalid certificate, address or kubeconfig.
     """
-    if serving is None or not serving.options.secure_port:
+    if serving is None:
+        return
+    manager.metric_filter = metric_filter(serving.options)
+    if not serving.options.secure_port:
         return
     context = manager.context
     secure = SecureServing(serving, stack, registry=context.metrics.registry, clock=context.clock)

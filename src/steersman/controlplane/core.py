@@ -42,6 +42,7 @@ from steersman.controlplane.bootstrap.post_start_hooks import PostStartHooks
 from steersman.controlplane.credential_metrics import CredentialMetrics
 from steersman.controlplane.definitions import LoopbackDefinitionWriter
 from steersman.controlplane.flow_control import make_flow_control
+from steersman.controlplane.metric_options import metric_filter
 from steersman.controlplane.paths import (
     HealthChecks,
     add_about,
@@ -166,7 +167,7 @@ class ServerCore:
     def _add_paths(self, routes: Routes, collectors: Sequence[Collector]) -> None:
         """Add the non-resource paths."""
         add_health(routes, self._health_checks())
-        add_about(routes, collectors=collectors)
+        add_about(routes, collectors=collectors, metric_filter=metric_filter(self._options))
         add_zpages(routes, self._options.reported_flags, clock=self._clock)
         if self._options.profiling:
             add_debug(routes, on_verbosity=self._set_request_log)

@@ -19,6 +19,7 @@ from steersman.apimachinery.gotext import quote
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.authorization_options import check_authorization
 from steersman.controlplane.file_checks import check_key_pair, check_readable
+from steersman.controlplane.metric_options import metric_filter
 from steersman.controlplane.options import ENDPOINT_RECONCILERS, OptionError
 from steersman.controlplane.tls_options import check_named_cert_keys, check_tls_policy
 
@@ -54,6 +55,7 @@ def check_options(options: APIServerOptions) -> list[str]:
     _check_addresses(options)
     _check_ports(options)
     _check_browsers(options)
+    metric_filter(options)
     check_authorization(options)
     _check_service_accounts(options)
     _check_audit(options)

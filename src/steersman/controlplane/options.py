@@ -219,6 +219,10 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     shutdown_watch_termination_grace_period_seconds: float = 0.0
     #: Time limit of a stop for requests that are in flight.
     drain_seconds: float = 5.0
+    #: Metrics that are not served, and allowed values by ``metric,label``, in a map or a file.
+    disabled_metrics: tuple[str, ...] = ()
+    allow_metric_labels: dict[str, str] = {}
+    allow_metric_labels_manifest: str = ""
     #: Serve ``/debug/pprof`` and ``/debug/flags``.
     profiling: bool = True
     #: Flags and their values for ``/flagz``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from steersman.apimachinery.metric_filter import NO_FILTER
 from steersman.apimachinery.zpages import flagz, negotiate_page, statusz
 from steersman.apiserver.discovery.handlers import DiscoveryHandlers
 from steersman.apiserver.discovery.openid import CONFIGURATION_PATH, KEYS_PATH, OpenID
@@ -20,6 +21,7 @@ from steersman.runtime.build import build
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+    from steersman.apimachinery.metric_filter import MetricFilter
     from steersman.apimachinery.zpages import PageContent
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.flowcontrol.control import FlowControl
@@ -66,12 +68,17 @@ def add_health(routes: Routes, checks: HealthChecks) -> None:
     routes.add("/metrics/slis", slis, methods=ANY_METHOD)
 
 
-def add_about(routes: Routes, *, collectors: Iterable[Callable[[], Awaitable[Iterable[Family]]]]) -> None:
+def add_about(
+    routes: Routes,
+    *,
+    collectors: Iterable[Callable[[], Awaitable[Iterable[Family]]]],
+    metric_filter: MetricFilter = NO_FILTER,
+) -> None:
     """Add ``/version`` and ``/metrics``."""
     version = VersionEndpoint()
     routes.add("/version", version)
     routes.add("/version/", version, listed=False)
-    metrics = MetricsEndpoint()
+    metrics = MetricsEndpoint(metric_filter)
     for collect in (process_metrics.collect, *collectors):
         metrics.add(collect)
     routes.add("/metrics", metrics, methods=ANY_METHOD)

@@ -8,6 +8,7 @@ import signal
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from steersman.apimachinery.metric_filter import NO_FILTER
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for
 from steersman.client.leaderelection import LeaderElector, TermEnd
@@ -93,6 +94,8 @@ class Manager:
             resync_seconds=resync_seconds,
             reflector=reflector,
         )
+        #: Metrics and label values that ``/metrics`` leaves out.
+        self.metric_filter = NO_FILTER
         self._slis: Final = HealthcheckMetrics()
         self.healthz: Final = Health("healthz", self._slis)
         self.livez: Final = Health("livez", self._slis)
@@ -266,7 +269,12 @@ class Manager:
             self.add_server(self._server)
 
     async def _metrics_page(self, query: Mapping[str, str]) -> Page:
-        return Page(200, exposition(self.context.metrics.registry), _METRICS_TYPE)
+        registry = self.context.metrics.registry
+        if self.metric_filter:
+            from steersman.runtime.filtered_metrics import FilteredRegistry  # noqa: PLC0415 — few processes filter
+
+            return Page(200, exposition(FilteredRegistry(registry, self.metric_filter)), _METRICS_TYPE)
+        return Page(200, exposition(registry), _METRICS_TYPE)
 
     async def _slis_page(self, query: Mapping[str, str]) -> Page:
         return Page(200, exposition(self._slis.registry), _METRICS_TYPE)

@@ -47,7 +47,11 @@ class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
     authorization_webhook_cache_authorized_ttl_seconds: float = 10.0
     authorization_webhook_cache_unauthorized_ttl_seconds: float = 10.0
 
-    #: Serve ``/debug/pprof``.
+    #: Metrics that are not served, and allowed values by ``metric,label``, in a map or a file.
+    disabled_metrics: tuple[str, ...] = ()
+    allow_metric_labels: dict[str, str] = {}
+    allow_metric_labels_manifest: str = ""
+    #: Serve ``/debug/pprof`` and ``/debug/flags``.
     profiling: bool = True
 
 

@@ -124,6 +124,8 @@ def test_emulated_versions_name_the_component_or_nothing():
     [
         (values.integer, "x", "must be a whole number"),
         (values.integers, "1,x", "must be a whole number"),
+        (values.string_to_string, "a", "a must be formatted as key=value"),
+        (values.string_to_string, "a=b,c,d=e", "c must be formatted as key=value"),
         (values.module_levels, "elector", "must be of the form name=value"),
         (values.module_levels, "elector=x", "must be a whole number, 0 or more"),
         (values.emulated_versions, "etcd=1.2", "component not registered: etcd"),
@@ -136,3 +138,17 @@ def test_emulated_versions_name_the_component_or_nothing():
 def test_values_of_upstream_flags_are_checked(read, text, reason):
     with pytest.raises(ArgumentTypeError, match=reason):
         read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("metric,label=a,b", {"metric,label": "a,b"}),
+        ('"metric,label=a,b"', {"metric,label": "a,b"}),
+        ('"m1,l=a,b","m2,l=c"', {"m1,l": "a,b", "m2,l": "c"}),
+        ("a=b,c=d", {"a": "b", "c": "d"}),
+        ("a=", {"a": ""}),
+    ],
+)
+def test_string_to_string(text, expected):
+    assert values.string_to_string(text) == expected

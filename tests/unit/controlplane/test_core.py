@@ -240,3 +240,21 @@ async def test_browsers_get_the_headers_of_the_options():
             assert answer.header("access-control-allow-origin") == "http://localhost:8080"
             assert answer.header("strict-transport-security") == "max-age=60; preload"
         assert not (await client.request("GET", "/version")).header("access-control-allow-origin")
+
+
+async def test_metrics_are_filtered_by_the_options():
+    options = APIServerOptions(
+        ephemeral=True,
+        disabled_metrics=("apiserver_current_inflight_requests",),
+        allow_metric_labels={"apiserver_request_total,verb": "GET"},
+    )
+    async with InProcessAPIServer(options=options) as server:
+        await server.request("GET", "/api/v1/namespaces/default")
+        text = (await server.request("GET", "/metrics")).body.decode()
+    verbs = {
+        line.partition('verb="')[2].partition('"')[0]
+        for line in text.splitlines()
+        if line.startswith("apiserver_request_total{")
+    }
+    assert verbs == {"GET", "unexpected"}
+    assert "apiserver_current_inflight_requests" not in text

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
+from steersman.apimachinery.metric_filter import NO_FILTER
 from steersman.apimachinery.metric_levels import with_level
 from steersman.apimachinery.workmeter import charged
 from steersman.apiserver.http import Response
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
     from steersman.apimachinery.histogram import Histogram
+    from steersman.apimachinery.metric_filter import MetricFilter
     from steersman.apiserver.http import Request
 
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
@@ -51,8 +53,9 @@ class Family(msgspec.Struct, frozen=True):
 class MetricsEndpoint:
     """Endpoint that collects and renders all metric families."""
 
-    def __init__(self) -> None:
+    def __init__(self, metric_filter: MetricFilter = NO_FILTER) -> None:
         self._collectors: list[Callable[[], Awaitable[Iterable[Family]]]] = []
+        self._filter = metric_filter
 
     def add(self, collector: Callable[[], Awaitable[Iterable[Family]]]) -> None:
         """Add a collector, called per scrape."""
@@ -62,8 +65,17 @@ class MetricsEndpoint:
         """Render all families, sorted by name as upstream's registry does."""
         del request
         families = [family for collect in self._collectors for family in await collect()]
+        if self._filter:
+            families = [
+                _constrained(family, self._filter) for family in families if family.name not in self._filter.disabled
+            ]
         is_large = sum(len(family.samples) for family in families) > _SAMPLES_ON_LOOP_MAX
         return Response(200, await run_step(_rendered, is_large, families), content_type=CONTENT_TYPE)
+
+
+def _constrained(family: Family, metric_filter: MetricFilter) -> Family:
+    samples = metric_filter.constrain(family.name, family.samples, adds=family.type != "gauge")
+    return msgspec.structs.replace(family, samples=samples)
 
 
 def is_label_set(values: Sequence[str]) -> bool:
