@@ -330,8 +330,6 @@ ABSENT: Final = {
             "aggregator_discovery_peer_aggregated_cache_hits_total",
             "aggregator_discovery_peer_aggregated_cache_misses_total",
             "apiextensions_apiserver_validation_ratcheting_seconds",
-            "apiserver_admission_controller_admission_duration_seconds",
-            "apiserver_admission_step_admission_duration_seconds",
             "apiserver_admission_step_admission_duration_seconds_summary",
             "apiserver_cel_compilation_duration_seconds",
             "apiserver_cel_evaluation_duration_seconds",

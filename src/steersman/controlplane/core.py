@@ -24,6 +24,7 @@ from steersman.apiserver.health.checks import Check, Unhealthy
 from steersman.apiserver.observability.allocator_metrics import AllocatorMetricsCollector
 from steersman.apiserver.observability.condition_metrics import ConditionMetricsCollector
 from steersman.apiserver.observability.conversion_metrics import ConversionMetricsCollector
+from steersman.apiserver.observability.plugin_metrics import PluginMetricsCollector
 from steersman.apiserver.observability.pod_security_metrics import PodSecurityMetricsCollector
 from steersman.apiserver.observability.policy_metrics import PolicyMetricsCollector
 from steersman.apiserver.observability.webhook_metrics import WebhookMetricsCollector
@@ -247,6 +248,7 @@ class ServerCore:
             StorageMetrics(self.store, self.resources.registry).collect,
             AllocatorMetricsCollector(self.resources.allocator_metrics, self.resources.service_allocator).collect,
             self.app.loop_guard.collect,
+            PluginMetricsCollector(self.resources.plugin_metrics).collect,
             WebhookMetricsCollector(self.resources.webhook_metrics).collect,
             PolicyMetricsCollector(self.resources.policy_metrics).collect,
             ConditionMetricsCollector(self.resources.condition_metrics).collect,

@@ -13,6 +13,7 @@ from steersman.apiserver.admission.condition_metrics import ConditionMetrics
 from steersman.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
 from steersman.apiserver.admission.mutating_webhook import MutatingAdmissionWebhook
 from steersman.apiserver.admission.optional import optional_plugins
+from steersman.apiserver.admission.plugin_metrics import PluginMetrics
 from steersman.apiserver.admission.policy_metrics import PolicyMetrics
 from steersman.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
 from steersman.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
@@ -100,7 +101,8 @@ class Resources:
         plugins = _plugins(
             options, self.registry, authorizer, dice, webhooks=webhooks, policy_metrics=self.policy_metrics
         )
-        self.admission = AdmissionChain(plugins)
+        self.plugin_metrics = PluginMetrics()
+        self.admission = AdmissionChain(plugins, metrics=self.plugin_metrics)
         #: Connections to kubelets, pods and services; enabled by a certificate.
         self.connections = Connections(clock, address_types=options.kubelet_preferred_address_types)
         #: Probes of the other components; upstream's ports by default.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Series = tuple[str, frozenset[tuple[str, str]]]
 
 
-def series(name: str, **labels: str) -> Series:
+def series(name: str, /, **labels: str) -> Series:
     """Return the identity of a series."""
     return name, frozenset(labels.items())
 

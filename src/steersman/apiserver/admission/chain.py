@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.admission.interface import Operation, Plugin, plugins_overriding
+from steersman.apiserver.admission.plugin_metrics import FIRST_BOUND, Durations, PluginMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -13,8 +15,8 @@ if TYPE_CHECKING:
     from steersman.apiserver.admission.lookups import Lookup
     from steersman.apiserver.generic.served import ServedResource
 
-    #: Method of a plugin, and the lookup without whose objects it is skipped.
-    Step = tuple[Callable[[Attributes], Awaitable[None] | None], Lookup[Any] | None]
+    #: Method of a plugin, the lookup without whose objects it is skipped, and its durations.
+    Step = tuple[Callable[[Attributes], Awaitable[None] | None], Lookup[Any] | None, Durations]
 
 #: Upstream's order (``AllOrderedPlugins``): defaulting, then policies and webhooks, then quota.
 ORDER: Final = (
@@ -57,40 +59,97 @@ ORDER: Final = (
     "ResourceQuota",
     "AlwaysDeny",
 )
+#: The steps of admission, as metrics name them.
+ADMIT: Final = "admit"
+VALIDATE: Final = "validate"
 _POSITION: Final = {name: place for place, name in enumerate(ORDER)}
 
 
-def run(steps: Sequence[Step], attributes: Attributes) -> Awaitable[None] | None:
-    """Run the steps up to the first that must wait. Return an awaitable for the rest; None when all are done.
+class Phase:
+    """Plugins of one step of admission for one kind of write, and their durations."""
+
+    __slots__ = ("durations", "monotonic", "steps")
+
+    def __init__(
+        self, steps: Sequence[Step], durations: Durations, monotonic: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.steps: Final = tuple(steps)
+        self.durations: Final = durations
+        self.monotonic: Final = monotonic
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+def run(phase: Phase, attributes: Attributes) -> Awaitable[None] | None:
+    """Run the plugins up to the first that must wait. Return an awaitable for the rest; None when all are done.
 
     Raises the error of a plugin that rejects the write, as does the awaitable.
     """
-    for number, (step, skip_while_empty) in enumerate(steps, 1):
+    monotonic = phase.monotonic
+    started = before = monotonic()
+    for number, (step, skip_while_empty, durations) in enumerate(phase.steps):
         if skip_while_empty is None or not skip_while_empty.is_empty():
-            waiting = step(attributes)
+            try:
+                waiting = step(attributes)
+            except Exception:
+                _reject(phase, durations, before, started)
+                raise
             if waiting is not None:
-                return _run_rest(waiting, steps[number:], attributes)
+                return _run_rest(phase, number, waiting, attributes, before=before, started=started)
+            now = monotonic()
+            elapsed = now - before
+            if elapsed <= FIRST_BOUND:  # ``accept`` without the call
+                accepted = durations.accepted
+                accepted.counts[0] += 1
+                accepted.total += elapsed
+            else:
+                durations.accept(elapsed)
+            before = now
+    phase.durations.accept(before - started)
     return None
 
 
-async def _run_rest(waiting: Awaitable[None], steps: Sequence[Step], attributes: Attributes) -> None:
-    await waiting
-    rest = run(steps, attributes)
-    if rest is not None:
-        await rest
+async def _run_rest(
+    phase: Phase, number: int, waiting: Awaitable[None] | None, attributes: Attributes, *, before: float, started: float
+) -> None:
+    """Wait for the plugin at a position, and run those after it."""
+    monotonic = phase.monotonic
+    for step, skip_while_empty, durations in phase.steps[number:]:
+        if waiting is None and skip_while_empty is not None and skip_while_empty.is_empty():
+            continue
+        try:
+            if waiting is None:
+                waiting = step(attributes)
+            if waiting is not None:
+                await waiting
+        except Exception:
+            _reject(phase, durations, before, started)
+            raise
+        waiting = None
+        now = monotonic()
+        durations.accept(now - before)
+        before = now
+    phase.durations.accept(before - started)
 
 
-def run_mutating(steps: Sequence[Step], attributes: Attributes) -> Awaitable[None] | None:
+def _reject(phase: Phase, durations: Durations, before: float, started: float) -> None:
+    now = phase.monotonic()
+    durations.reject(now - before)
+    phase.durations.reject(now - started)
+
+
+def run_mutating(phase: Phase, attributes: Attributes) -> Awaitable[None] | None:
     """Run mutating plugins as ``run`` does, and once more if one of them requires it (``reinvocationPolicy``)."""
-    waiting = run(steps, attributes)
-    return None if waiting is None else _run_mutating(waiting, steps, attributes)
+    waiting = run(phase, attributes)
+    return None if waiting is None else _run_mutating(waiting, phase, attributes)
 
 
-async def _run_mutating(waiting: Awaitable[None], steps: Sequence[Step], attributes: Attributes) -> None:
+async def _run_mutating(waiting: Awaitable[None], phase: Phase, attributes: Attributes) -> None:
     await waiting
     if attributes.needs_reinvocation:
         attributes.reinvocation.is_reinvoke = True
-        again = run(steps, attributes)
+        again = run(phase, attributes)
         if again is not None:
             await again
 
@@ -100,7 +159,7 @@ class Steps:
 
     __slots__ = ("admit", "validate")
 
-    def __init__(self, admit: tuple[Step, ...], validate: tuple[Step, ...]) -> None:
+    def __init__(self, admit: Phase, validate: Phase) -> None:
         self.admit: Final = admit
         self.validate: Final = validate
 
@@ -120,22 +179,36 @@ class Steps:
 class AdmissionChain:
     """Enabled plugins, in order."""
 
-    def __init__(self, plugins: Sequence[Plugin] = ()) -> None:
+    def __init__(
+        self,
+        plugins: Sequence[Plugin] = (),
+        *,
+        metrics: PluginMetrics | None = None,
+        monotonic: Callable[[], float] = time.perf_counter,
+    ) -> None:
         unknown = [plugin.name for plugin in plugins if plugin.name not in _POSITION]
         if unknown:
             raise ValueError(f"admission plugins without a place in the order: {', '.join(unknown)}")
         self.plugins: Final = tuple(sorted(plugins, key=lambda plugin: _POSITION[plugin.name]))
+        self._metrics: Final = metrics or PluginMetrics()
+        self._monotonic: Final = monotonic
         self._mutating: Final = plugins_overriding("admit", self.plugins)
         self._validating: Final = plugins_overriding("validate", self.plugins)
 
     def steps(self, served: ServedResource, subresource: str, operation: Operation) -> Steps:
         """Return the plugins for one kind of write; callers cache the result."""
-        resource = served.resource
+        resource, metrics = served.resource, self._metrics
 
-        def handling(plugins: Sequence[Plugin]) -> list[Plugin]:
-            return [plugin for plugin in plugins if plugin.handles(resource, subresource, operation)]
+        def phase(kind: str, plugins: Sequence[Plugin]) -> Phase:
+            steps = [
+                (
+                    plugin.admit if kind == ADMIT else plugin.validate,
+                    plugin.skip_while_empty(),
+                    metrics.of_plugin(plugin.name, operation.value, kind),
+                )
+                for plugin in plugins
+                if plugin.handles(resource, subresource, operation)
+            ]
+            return Phase(steps, metrics.of_step(operation.value, kind), self._monotonic)
 
-        return Steps(
-            tuple((plugin.admit, plugin.skip_while_empty()) for plugin in handling(self._mutating)),
-            tuple((plugin.validate, plugin.skip_while_empty()) for plugin in handling(self._validating)),
-        )
+        return Steps(phase(ADMIT, self._mutating), phase(VALIDATE, self._validating))

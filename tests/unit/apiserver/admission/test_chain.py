@@ -11,6 +11,7 @@ from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
+from steersman.apiserver.admission.plugin_metrics import PluginMetrics
 from steersman.apiserver.generic.served import ServedResource
 from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.request import RequestContext, UserInfo
@@ -242,3 +243,23 @@ async def test_plugins_run_in_order_whether_they_wait_or_not(waiting, refusing):
         with pytest.raises(StatusError, match=names[refusing]):
             await steps.mutate(write)
     assert log == list(names if refusing is None else names[: refusing + 1])
+
+
+@pytest.mark.parametrize("waiting", [(), (0,), (0, 1, 2)])
+async def test_plugins_and_steps_are_timed_by_outcome(waiting):
+    names = ("NamespaceLifecycle", "Priority", "AlwaysDeny")
+    plugins = [CallRecorder(name, [], waits=n in waiting, refuses=n == 1) for n, name in enumerate(names)]
+    clock, metrics = FakeClock(), PluginMetrics()
+    stored_nowhere = {"storage": None, "cache": None, "clock": clock, "struct": None}
+    served = ServedResource(table().resources[0], strategy=Strategy(), **stored_nowhere)
+    seconds = iter([0, 0.25, 1.0, 1.0, 1.0]).__next__
+    steps = AdmissionChain(plugins, metrics=metrics, monotonic=seconds).steps(served, "", Operation.CREATE)
+    write = Attributes(Operation.CREATE, served, RequestContext(UserInfo("alice"), clock.now()), name="a", obj={})
+    with pytest.raises(StatusError):
+        await steps.mutate(write)
+    accepted, rejected, unreached = (metrics.of_plugin(name, "CREATE", "admit") for name in names)
+    assert (accepted.accepted.count, accepted.accepted.total, accepted.rejected.count) == (1, 0.25, 0)
+    assert (rejected.accepted.count, rejected.rejected.count, rejected.rejected.total) == (0, 1, 0.75)
+    assert unreached.accepted.count == unreached.rejected.count == 0
+    step = metrics.of_step("CREATE", "admit")
+    assert (step.accepted.count, step.rejected.count, step.rejected.total) == (0, 1, 1.0)
