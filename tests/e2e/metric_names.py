@@ -353,7 +353,6 @@ ABSENT: Final = {
             "apiserver_request_filter_duration_seconds",
             "apiserver_request_timestamp_comparison_time",
             "apiserver_storage_consistency_checks_total",
-            "apiserver_tls_handshake_errors_total",
             "apiserver_validation_declarative_validation_mismatch_total",
             "apiserver_validation_declarative_validation_panic_total",
             "apiserver_validation_duplicate_validation_error_total",

@@ -121,7 +121,7 @@ class APIServer:
         if core.bootstrap is not None:
             core.bootstrap.public_endpoint = PublicEndpoint(address, port) if address else None
             core.bootstrap.authentication = authentication
-        self._serving = Serving(core.app, clock=self._clock)
+        self._serving = Serving(core.app, clock=self._clock, handshakes=core.handshakes)
         await self._serving.start(sock, certificates.tls.context)
         self._tasks.start("TLS files", certificates.run())
         self._write_kubeconfig(self.pki, directory, port)

@@ -30,6 +30,7 @@ from steersman.apiserver.observability.policy_metrics import PolicyMetricsCollec
 from steersman.apiserver.observability.webhook_metrics import WebhookMetricsCollector
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.chain import ChainOptions, build_chain
+from steersman.apiserver.server.http1.handshakes import Handshakes
 from steersman.apiserver.server.loopback import Loopback
 from steersman.apiserver.server.request_log import RequestLog
 from steersman.apiserver.server.routes import Routes
@@ -120,6 +121,8 @@ class ServerCore:
         self._is_shutting_down = self._pre_shutdown_hooks_ran = self._is_rejecting = False
         token = secrets.token_urlsafe(32)
         in_flight = InFlight()
+        #: TLS handshakes of the server that serves this core.
+        self.handshakes: Final = Handshakes(clock)
         metrics, self._access_metrics = RequestMetrics(in_flight), AccessMetrics()
         self._hooks = PostStartHooks()
         self.catalog = Catalog(served_resources(options))
@@ -244,7 +247,7 @@ class ServerCore:
             self._access_metrics.collect,
             CredentialMetrics(authentication, self._authorization).collect,
             *self._authorization.collectors,
-            ServerMetrics(self._options.feature_gates, audits=self._auditor is not None).collect,
+            ServerMetrics(self._options.feature_gates, self.handshakes, audits=self._auditor is not None).collect,
             StorageMetrics(self.store, self.resources.registry).collect,
             AllocatorMetricsCollector(self.resources.allocator_metrics, self.resources.service_allocator).collect,
             self.app.loop_guard.collect,

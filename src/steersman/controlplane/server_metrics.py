@@ -10,12 +10,15 @@ from steersman.controlplane.component_info import build_labels, feature_states, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from steersman.apiserver.server.http1.handshakes import Handshakes
+
 
 class ServerMetrics:
-    """Collector of metrics that never change."""
+    """Collector of metrics of the component, most of which never change."""
 
-    def __init__(self, gates: Mapping[str, bool], *, audits: bool) -> None:
+    def __init__(self, gates: Mapping[str, bool], handshakes: Handshakes, *, audits: bool) -> None:
         """``gates``: feature gates that were set. ``audits``: an auditor counts the events itself."""
+        self._handshakes = handshakes
         self._gates = gates
         self._audits = audits
 
@@ -23,6 +26,11 @@ class ServerMetrics:
         """Return metrics for ``/metrics``."""
         families = [
             gauge("version_info", "Versions of the component.", [(tuple(version_labels().items()), 1)]),
+            counter(
+                "apiserver_tls_handshake_errors_total",
+                "Connections whose TLS handshake failed.",
+                [((), self._handshakes.failed)],
+            ),
             gauge("kubernetes_build_info", "The build of the component.", [(tuple(build_labels().items()), 1)]),
             gauge(
                 "kubernetes_feature_enabled",

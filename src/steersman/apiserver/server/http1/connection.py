@@ -69,6 +69,7 @@ class ServerConnection:
         "_discarded",
         "_exchange",
         "_framing",
+        "_handshake",
         "_is_head_complete",
         "_is_line_checked",
         "_is_message_complete",
@@ -91,6 +92,7 @@ class ServerConnection:
 
     def __init__(self, server: ServerState) -> None:
         self._server = server
+        self._handshake = server.handshakes.begin()
         self._loop = asyncio.get_running_loop()
         self._phase = HEAD
         #: Request in progress; None between requests.
@@ -122,6 +124,7 @@ class ServerConnection:
     # Methods of asyncio.Protocol
 
     def connection_made(self, transport: asyncio.Transport) -> None:
+        self._server.handshakes.complete(self._handshake)
         self.transport = transport
         self.flow = Flow(transport)
         self._push = Push(transport, self.flow)

@@ -9,10 +9,12 @@ from email.utils import formatdate
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from steersman.apiserver.server.http1.connection import ServerConnection
+from steersman.apiserver.server.http1.handshakes import HANDSHAKE_SECONDS
 from steersman.apiserver.server.http1.limits import Timeouts
 from steersman.apiserver.server.http1.state import ServerState
 
 if TYPE_CHECKING:
+    from steersman.apiserver.server.http1.handshakes import Handshakes
     import ssl
     from collections.abc import Callable
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _BACKLOG: Final = 2048
-_HANDSHAKE_SECONDS: Final = 10.0
 _TLS_SHUTDOWN_SECONDS: Final = 2.0
 
 
@@ -60,11 +61,12 @@ class Serving:
         clock: Clock,
         timeouts: Timeouts | None = None,
         on_connect: Callable[[], None] | None = None,
+        handshakes: Handshakes | None = None,
     ) -> None:
-        """``on_connect`` is called for each connection, before the TLS handshake."""
+        """``on_connect`` is called for each connection, before the TLS handshake. ``handshakes`` counts those that fail."""
         self._clock = clock
         self._on_connect = on_connect
-        self._state = ServerState(app, clock, timeouts or Timeouts())
+        self._state = ServerState(app, clock, timeouts or Timeouts(), handshakes)
         self._server: asyncio.Server | None = None
         self._date_timer: Timer | None = None
 
@@ -81,7 +83,7 @@ class Serving:
             sock=sock,
             ssl=tls,
             backlog=_BACKLOG,
-            ssl_handshake_timeout=_HANDSHAKE_SECONDS if tls else None,
+            ssl_handshake_timeout=HANDSHAKE_SECONDS if tls else None,
             ssl_shutdown_timeout=_TLS_SHUTDOWN_SECONDS if tls else None,
         )
 

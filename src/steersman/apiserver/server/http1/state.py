@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steersman.apiserver.server.http1.handshakes import Handshakes
+
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -21,12 +23,13 @@ if TYPE_CHECKING:
 class ServerState:
     """Application, clock and timeouts of a server, with its open connections and running requests."""
 
-    __slots__ = ("app", "clock", "connections", "date_line", "is_draining", "tasks", "timeouts")
+    __slots__ = ("app", "clock", "connections", "date_line", "handshakes", "is_draining", "tasks", "timeouts")
 
-    def __init__(self, app: App, clock: Clock, timeouts: Timeouts) -> None:
+    def __init__(self, app: App, clock: Clock, timeouts: Timeouts, handshakes: Handshakes | None = None) -> None:
         self.app = app
         self.clock = clock
         self.timeouts = timeouts
+        self.handshakes = handshakes or Handshakes(clock)
         self.connections: set[ServerConnection] = set()
         #: One task for each request whose application runs.
         self.tasks: set[asyncio.Task[None]] = set()

@@ -14,6 +14,7 @@ from steersman.apiserver.filters.errors import errors
 from steersman.apiserver.filters.request_info import request_info
 from steersman.apiserver.http import Request, Response
 from steersman.apiserver.server.app import Application
+from steersman.apiserver.server.http1.handshakes import HANDSHAKE_SECONDS, Handshakes
 from steersman.apiserver.server.http1.limits import HEAD_BYTES_MAX, WRITE_BYTES_MAX, Timeouts
 from steersman.apiserver.server.http1.serving import Serving, listen
 from steersman.apiserver.server.http1.tls import TLSFiles, tls_context
@@ -105,10 +106,12 @@ class Running:
 
 
 @asynccontextmanager
-async def serving(tls: ssl.SSLContext | None = None, *, clock: Clock | None = None):
+async def serving(
+    tls: ssl.SSLContext | None = None, *, clock: Clock | None = None, handshakes: Handshakes | None = None
+):
     handler, clock = Handler(), clock or RealClock()
     app = Application(errors()(request_info()(handler)), clock=clock)
-    new_serving = Serving(app, clock=clock)
+    new_serving = Serving(app, clock=clock, handshakes=handshakes)
     sock = listen("127.0.0.1", 0)
     await new_serving.start(sock, tls)
     running = Running(new_serving, app, handler, sock.getsockname()[1])
@@ -163,6 +166,17 @@ async def test_tls_versions_below_minimum_are_rejected(pki, offered, is_accepted
     async with serving(tls) as server:
         with nullcontext() if is_accepted else pytest.raises((ssl.SSLError, ConnectionError)):
             await server.connect(ssl=context, server_hostname="localhost")
+
+
+async def test_failed_handshakes_are_counted(pki):
+    clock = FakeClock()
+    handshakes = Handshakes(clock)
+    tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key))
+    async with serving(tls, clock=clock, handshakes=handshakes) as server:
+        await server.ask(b"no TLS at all, and long enough for a record\r\n\r\n")
+        answer = await server.ask(request("/", CLOSE), ssl=client_context(pki), server_hostname="localhost")
+        await clock.advance(2 * HANDSHAKE_SECONDS)
+        assert (handshakes.failed, answer[:15]) == (1, b"HTTP/1.1 200 OK")
 
 
 async def test_port_is_shared_only_on_request():
