@@ -14,10 +14,10 @@ from steersman.apiserver.server.http1.limits import Timeouts
 from steersman.apiserver.server.http1.state import ServerState
 
 if TYPE_CHECKING:
-    from steersman.apiserver.server.http1.handshakes import Handshakes
     import ssl
     from collections.abc import Callable
 
+    from steersman.apiserver.server.http1.handshakes import Handshakes
     from steersman.apiserver.server.http1.state import App
     from steersman.asynckit.clock import Clock, Timer
 
