@@ -122,9 +122,8 @@ AUTHENTICATION_FLAGS: Final = (
 AUTHORIZATION_FLAGS: Final = (
     Flag(
         "authorization-config",
-        str,
-        "File with an AuthorizationConfiguration",
-        refused="structured authorization is not supported, use --authorization-mode",
+        values.path,
+        "File with an AuthorizationConfiguration, in place of --authorization-mode and the --authorization-webhook flags",
     ),
     Flag(
         "authorization-mode",

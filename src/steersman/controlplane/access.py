@@ -16,39 +16,33 @@ from steersman.apiserver.authn.service_account import ServiceAccountTokens, Toke
 from steersman.apiserver.authn.static_token import StaticTokens, TokenFileError, read_token_file
 from steersman.apiserver.authn.token_issuer import TokenIssuer
 from steersman.apiserver.authn.union import Union
-from steersman.apiserver.authz.counted import CountedAuthorizer
 from steersman.apiserver.authz.escalation import EscalationGuard
-from steersman.apiserver.authz.modes import AlwaysAllow, AlwaysDeny, Chain, PrivilegedGroups
+from steersman.apiserver.authz.modes import AlwaysAllow, AlwaysDeny
 from steersman.apiserver.authz.node import NodeAuthorizer
 from steersman.apiserver.authz.node_graph import NodeGraph
 from steersman.apiserver.authz.policy import GROUP
 from steersman.apiserver.authz.rbac import RBAC
 from steersman.apiserver.authz.rbac_index import RBACIndex
-from steersman.apiserver.authz.unsafe_proxy import UnsafeProxy
 from steersman.apiserver.endpoints.bound_objects import StoredObjects
 from steersman.apiserver.kinds.admissionregistration.shared.param_access import ParamAccess
 from steersman.apiserver.kinds.rbac.shared.index_feed import follow_rbac
 from steersman.apiserver.request import UserInfo
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.authorization_options import WEBHOOK_FLAG, authorizers_of
+from steersman.controlplane.authorizer_chain import AuthorizerChain
 from steersman.controlplane.bootstrap.rbac import system_node_rules
 from steersman.controlplane.options import OptionError
 from steersman.controlplane.token_uses import TokenUses
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Callable
 
     from steersman.apiserver.authn.interface import ServerAuthenticator, TokenAuthenticator
-    from steersman.apiserver.authz.interface import RuleResolver
-    from steersman.apiserver.authz.webhook import WebhookAuthorizer
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.strategy import Strategy
     from steersman.apiserver.generic.watch_cache import WatchCache
-    from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.authentication_config import ConfiguredAuthentication
-    from steersman.controlplane.authorization_configuration import AuthorizerConfiguration
-    from steersman.controlplane.authorization_webhooks import AuthorizationWebhooks
+    from steersman.controlplane.authorizer_chain import ModeAuthorizer
     from steersman.controlplane.options import APIServerOptions
     from steersman.controlplane.service_account_keys import ServiceAccountKeys
 
@@ -154,61 +148,24 @@ class Authorization:
 
     def __init__(self, options: APIServerOptions, *, clock: Clock | None = None, dice: Random | None = None) -> None:
         """``clock`` and ``dice`` are those of webhooks."""
-        self._clock: Final = clock or RealClock()
-        self._dice: Final = dice or Random()  # noqa: S311 — pauses are no secret
-        self._webhooks: AuthorizationWebhooks | None = None
-        configuration = authorizers_of(options)
         self._index: Final = RBACIndex()
         self._registry: Registry | None = None
         self._caches: Final[list[WatchCache]] = []
         #: RBAC rules are also needed without the mode: escalation checks compare with the grantor's permissions.
         self.rbac: Final = RBAC(self._index)
-        self.uses_rbac: Final = any(authorizer.type == "RBAC" for authorizer in configuration)
-        #: Authorizers of the modes, in order.
-        self.counted: Final[list[CountedAuthorizer]] = []
-        resolvers: list[RuleResolver] = []
-        for config in configuration:
-            authorizer = self._make(config)
-            self.counted.append(CountedAuthorizer(config.type, authorizer, name=config.name))
-            resolvers.append(authorizer)
-        modes_chain = UnsafeProxy(Chain(self.counted))
-        self.authorizer: Final = Chain([PrivilegedGroups(), modes_chain], resolvers=resolvers)
+        dice = dice or Random()  # noqa: S311 — pauses are no secret
+        #: Authorizers in order.
+        self.chain: Final = AuthorizerChain(options, self._make, clock=clock or RealClock(), dice=dice)
+        self.uses_rbac: Final = "RBAC" in self.chain.types
+        self.authorizer: Final = self.chain.authorizer
         self._guard: Final = EscalationGuard(self.authorizer, self.rbac)
 
-    @property
-    def waits(self) -> bool:
-        """Report whether the authorizer may raise ``PendingDecisionError``, because it asks webhooks."""
-        return self._webhooks is not None
-
-    def _make(
-        self, config: AuthorizerConfiguration
-    ) -> AlwaysAllow | AlwaysDeny | RBAC | NodeAuthorizer | WebhookAuthorizer:
-        if config.webhook is not None:
-            return self._open_webhooks().authorizer(WEBHOOK_FLAG, config.name, config.webhook)
-        if config.type == "AlwaysAllow":
+    def _make(self, type_: str) -> ModeAuthorizer:
+        if type_ == "AlwaysAllow":
             return AlwaysAllow()
-        if config.type == "AlwaysDeny":
+        if type_ == "AlwaysDeny":
             return AlwaysDeny()
-        return self.rbac if config.type == "RBAC" else NodeAuthorizer(self._node_graph, system_node_rules)
-
-    def _open_webhooks(self) -> AuthorizationWebhooks:
-        if self._webhooks is None:
-            from steersman.controlplane.authorization_webhooks import (  # noqa: PLC0415 — few servers ask webhooks
-                AuthorizationWebhooks,
-            )
-
-            self._webhooks = AuthorizationWebhooks(clock=self._clock, dice=self._dice)
-        return self._webhooks
-
-    @property
-    def collectors(self) -> list[Callable[[], Awaitable[Iterable[Family]]]]:
-        """Collectors of the metrics of webhooks."""
-        return [] if self._webhooks is None else [self._webhooks.collect]
-
-    async def close(self) -> None:
-        """Close the connections to webhooks."""
-        if self._webhooks is not None:
-            await self._webhooks.close()
+        return self.rbac if type_ == "RBAC" else NodeAuthorizer(self._node_graph, system_node_rules)
 
     def _node_graph(self) -> NodeGraph:
         from steersman.apiserver.kinds.core.node.graph_feed import node_graph  # noqa: PLC0415 — when there is a node

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from steersman.apimachinery.gotext import quote
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.authorization_configuration import (
+from steersman.controlplane.authorizers import (
+    REVIEW_VERSIONS,
     TYPES,
     WEBHOOK,
     AuthorizerConfiguration,
@@ -19,13 +22,21 @@ from steersman.controlplane.authorization_configuration import (
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from steersman.controlplane.options import APIServerOptions
 
 WEBHOOK_FLAG: Final = "--authorization-webhook-config-file"
-_VERSIONS: Final = ("v1", "v1beta1")
+CONFIG_FLAG: Final = "--authorization-config"
+#: Options that the configuration file replaces.
+_REPLACED: Final = (
+    "authorization_mode",
+    "authorization_webhook_config_file",
+    "authorization_webhook_version",
+    "authorization_webhook_cache_authorized_ttl_seconds",
+    "authorization_webhook_cache_unauthorized_ttl_seconds",
+)
 #: Name and timeout of the webhook that flags configure.
 _WEBHOOK_NAME: Final = "default"
 _WEBHOOK_SECONDS: Final = 30.0
@@ -33,7 +44,30 @@ _WEBHOOK_SECONDS: Final = 30.0
 
 def authorizers_of(options: APIServerOptions) -> Sequence[AuthorizerConfiguration]:
     """Return the authorizers in order. Raises ``OptionError``."""
+    if options.authorization_config is not None:
+        return configured_authorizers(options.authorization_config, read_configuration(options.authorization_config))
     return [_of_mode(mode, options) for mode in options.authorization_mode]
+
+
+def read_configuration(path: Path) -> bytes:
+    """Return the contents of ``--authorization-config``. Raises ``OptionError``."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise OptionError(f"{CONFIG_FLAG}: cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+
+
+def configured_authorizers(
+    path: Path, data: bytes, *, required_types: Collection[str] = ()
+) -> list[AuthorizerConfiguration]:
+    """Return the authorizers of the contents of ``--authorization-config``. Raises ``OptionError``."""
+    from steersman.apimachinery.config_file import ConfigFileError  # noqa: PLC0415 — few servers have the file
+    from steersman.controlplane.authorization_configuration import read_authorization_configuration  # noqa: PLC0415
+
+    try:
+        return read_authorization_configuration(data, required_types=required_types)
+    except ConfigFileError as error:
+        raise OptionError(f"{CONFIG_FLAG}: {path}: {error}") from error
 
 
 def _of_mode(mode: str, options: APIServerOptions) -> AuthorizerConfiguration:
@@ -60,6 +94,9 @@ def _kubeconfig(options: APIServerOptions) -> Path:
 
 def check_authorization(options: APIServerOptions) -> None:
     """Validate the options and the files that they name. Raises ``OptionError``."""
+    if options.authorization_config is not None:
+        _check_configuration(options)
+        return
     modes = options.authorization_mode
     if not modes:
         raise OptionError("--authorization-mode: at least one authorization-mode must be passed")
@@ -74,6 +111,19 @@ def check_authorization(options: APIServerOptions) -> None:
         raise OptionError(f"cannot specify {WEBHOOK_FLAG} without mode Webhook")
 
 
+def _check_configuration(options: APIServerOptions) -> None:
+    defaults = {option.name: option.default for option in msgspec.structs.fields(type(options))}
+    if any(getattr(options, name) != defaults[name] for name in _REPLACED):
+        raise OptionError(
+            f"{CONFIG_FLAG} can not be specified when --authorization-mode or --authorization-webhook-* flags are defined"
+        )
+    for authorizer in authorizers_of(options):
+        if authorizer.webhook is not None:
+            from steersman.controlplane.kubeconfig_webhook import read_webhook_kubeconfig  # noqa: PLC0415 — as below
+
+            read_webhook_kubeconfig(CONFIG_FLAG, authorizer.webhook.kubeconfig, clock=RealClock())
+
+
 def _check_webhook(kubeconfig: Path, options: APIServerOptions) -> None:
     from steersman.controlplane.kubeconfig_webhook import (  # noqa: PLC0415 — few servers ask webhooks
         read_webhook_kubeconfig,
@@ -81,8 +131,8 @@ def _check_webhook(kubeconfig: Path, options: APIServerOptions) -> None:
 
     read_webhook_kubeconfig(WEBHOOK_FLAG, kubeconfig, clock=RealClock())
     version = options.authorization_webhook_version
-    if version not in _VERSIONS:
-        supported = ", ".join(map(quote, _VERSIONS))
+    if version not in REVIEW_VERSIONS:
+        supported = ", ".join(map(quote, REVIEW_VERSIONS))
         raise OptionError(
             f"--authorization-webhook-version: unsupported webhook authorizer version {quote(version)},"
             f" supported versions are {supported}"

@@ -11,12 +11,12 @@ from steersman.apiserver.webhooks.client import WebhookCallError
 from steersman.controlplane.kubeconfig_webhook import open_webhook
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from random import Random
 
     from steersman.apiserver.authz.access_review import ReviewStatus
     from steersman.asynckit.clock import Clock
-    from steersman.controlplane.authorization_configuration import WebhookConfiguration
+    from steersman.controlplane.authorizers import WebhookConfiguration
     from steersman.controlplane.kubeconfig_webhook import KubeconfigWebhook
 
 
@@ -28,7 +28,10 @@ class AuthorizationWebhooks:
         self._dice: Final = dice
         self.metrics: Final = AuthorizationWebhookMetrics()
         self.collect: Final = AuthorizationMetricsCollector(self.metrics).collect
-        self._open: list[KubeconfigWebhook] = []
+        #: Webhooks of the authorizers that are being made, in use, and in use before.
+        self._new: list[KubeconfigWebhook] = []
+        self._current: list[KubeconfigWebhook] = []
+        self._former: list[KubeconfigWebhook] = []
 
     def authorizer(self, flag: str, name: str, config: WebhookConfiguration) -> WebhookAuthorizer:
         """Return the authorizer of a webhook. ``flag`` names the origin of its kubeconfig. Raises ``OptionError``."""
@@ -47,7 +50,7 @@ class AuthorizationWebhooks:
             timeout_seconds=config.timeout_seconds,
             on_result=lambda result, seconds: self.metrics.observe_call(name, result, seconds),
         )
-        self._open.append(webhook)
+        self._new.append(webhook)
         return WebhookAuthorizer(
             name,
             _ReviewCall(webhook),
@@ -60,15 +63,28 @@ class AuthorizationWebhooks:
             clock=self._clock,
         )
 
-    def take_open(self) -> list[KubeconfigWebhook]:
-        """Return the open webhooks, which the caller closes."""
-        webhooks, self._open = self._open, []
-        return webhooks
+    def adopt(self) -> list[KubeconfigWebhook]:
+        """Use the new webhooks from now on. Return those to close.
+
+        Webhooks in use before stay open until the next call, for requests in flight.
+        """
+        unused, self._former, self._current, self._new = self._former, self._current, self._new, []
+        return unused
+
+    async def discard(self) -> None:
+        """Close the new webhooks, as their configuration is not used."""
+        unused, self._new = self._new, []
+        await close_all(unused)
 
     async def close(self) -> None:
         """Close the connections of all webhooks."""
-        for webhook in self.take_open():
-            await webhook.close()
+        await close_all([*self._new, *self._current, *self._former])
+
+
+async def close_all(webhooks: Sequence[KubeconfigWebhook]) -> None:
+    """Close the connections of webhooks."""
+    for webhook in webhooks:
+        await webhook.close()
 
 
 class _ReviewCall:

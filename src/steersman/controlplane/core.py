@@ -225,7 +225,7 @@ class ServerCore:
         return ChainOptions(
             authenticator=authentication.authenticator,
             authorizer=self._authorization.authorizer,
-            authorizer_waits=self._authorization.waits,
+            authorizer_waits=self._authorization.chain.waits,
             metrics=metrics,
             access_metrics=self._access_metrics,
             in_flight=in_flight,
@@ -246,7 +246,7 @@ class ServerCore:
             DeprecatedAPIs(metrics, self.catalog).collect,
             self._access_metrics.collect,
             CredentialMetrics(authentication, self._authorization).collect,
-            *self._authorization.collectors,
+            *self._authorization.chain.collectors,
             ServerMetrics(self._options.feature_gates, self.handshakes, audits=self._auditor is not None).collect,
             StorageMetrics(self.store, self.resources.registry).collect,
             AllocatorMetricsCollector(self.resources.allocator_metrics, self.resources.service_allocator).collect,
@@ -283,6 +283,8 @@ class ServerCore:
         configured = self._configured_authentication
         if configured is not None and configured.reload is not None:
             self._tasks.start("authentication configuration", configured.reload.run())
+        if (reload := self._authorization.chain.reload) is not None:
+            self._tasks.start("authorization configuration", reload.run())
         await self._hooks.run()
         if self.bootstrap is not None:
             await self.bootstrap.start_loops()
@@ -408,7 +410,7 @@ class ServerCore:
         if self._auditor is not None:  # after all components whose requests are recorded
             await self._auditor.close()
         await self.resources.close()
-        await self._authorization.close()
+        await self._authorization.chain.close()
         await self.store.close()
         if self._encryption is not None:
             await self._encryption.close()

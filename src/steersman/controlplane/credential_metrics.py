@@ -33,7 +33,7 @@ class CredentialMetrics:
         ]
         decisions = [
             ((("decision", decision), ("name", authorizer.name), ("type", authorizer.mode)), count)
-            for authorizer in self._authorization.counted
+            for authorizer in self._authorization.chain.counted
             for decision, count in (("allowed", authorizer.allowed), ("denied", authorizer.denied))
             if count
         ]
