@@ -6,6 +6,7 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Final, Protocol
 
+from steersman.apimachinery.field import join_messages
 from steersman.apiserver.authn.audit_context import set_current_request
 from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed, with_authenticated_group
 from steersman.apiserver.websocket import TOKEN_PREFIX, is_websocket
@@ -27,20 +28,37 @@ UNKNOWN_TOKEN: Final = "invalid bearer token"  # noqa: S105 — a text
 
 
 async def _authenticate(token: str, authenticators: Sequence[TokenAuthenticator]) -> UserInfo:
+    """Return the user of the first authenticator that accepts the token, as a later one may accept what another rejects.
+
+    Raises ``InvalidCredentials``.
+    """
+    errors: list[str] = []
     for authenticator in authenticators:
-        user = await authenticator.authenticate_token(token)
+        try:
+            user = await authenticator.authenticate_token(token)
+        except InvalidCredentials as error:
+            errors.append(str(error))
+            continue
         if user is not None:
             return user
-    raise InvalidCredentials(UNKNOWN_TOKEN)
+    raise InvalidCredentials(join_messages(errors) or UNKNOWN_TOKEN)
 
 
 async def review_token(token: str, audiences: Sequence[str], authenticators: Sequence[TokenAuthenticator]) -> Reviewed:
-    """Review a token for ``audiences``; return its user and audiences. Raises ``InvalidCredentials``."""
+    """Review a token for ``audiences``; return its user and audiences.
+
+    Raises ``InvalidCredentials`` with the errors of all authenticators, after that of upstream's authenticator of loopback tokens.
+    """
+    errors = [UNKNOWN_TOKEN]
     for authenticator in authenticators:
-        reviewed = await authenticator.review(token, audiences)
+        try:
+            reviewed = await authenticator.review(token, audiences)
+        except InvalidCredentials as error:
+            errors.append(str(error))
+            continue
         if reviewed is not None:
             return Reviewed(with_authenticated_group(reviewed.user), reviewed.audiences)
-    raise InvalidCredentials(UNKNOWN_TOKEN)
+    raise InvalidCredentials(join_messages(errors))
 
 
 class VerifiedTokens(Protocol):

@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from steersman.apiserver.authn.bearer import BearerToken, WebSocketToken
-from steersman.apiserver.authn.interface import AUTHENTICATED_GROUP, InvalidCredentials, VerifiedUser
+from steersman.apiserver.authn.bearer import BearerToken, WebSocketToken, review_token
+from steersman.apiserver.authn.interface import AUTHENTICATED_GROUP, InvalidCredentials, Reviewed, VerifiedUser
 from steersman.apiserver.authn.static_token import StaticTokens
 from steersman.apiserver.http import Request
 from steersman.apiserver.request import UserInfo
@@ -31,6 +31,30 @@ def subprotocol(token: str) -> str:
 @pytest.mark.parametrize("value", ["Bearer good", "bearer good", "BEARER good", "Bearer good more", " Bearer good "])
 async def test_authenticate_returns_user_of_known_token(value):
     assert await BearerToken(TOKENS, clock=FakeClock()).authenticate(request(("Authorization", value))) == ALICE
+
+
+class Failing:
+    """Token authenticator that rejects every token with an error."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    async def authenticate_token(self, token: str) -> UserInfo | None:
+        raise InvalidCredentials(self.text)
+
+    async def review(self, token: str, audiences: object) -> Reviewed | None:
+        raise InvalidCredentials(self.text)
+
+
+async def test_later_authenticator_may_accept_what_another_rejects():
+    authenticators = [Failing("a"), StaticTokens({"good": ALICE}, audiences=("api",)), Failing("b")]
+    bearer = BearerToken(authenticators, clock=FakeClock())
+    assert await bearer.authenticate(request(("Authorization", "Bearer good"))) == ALICE
+    with pytest.raises(InvalidCredentials, match=r"^\[a, b\]$"):
+        await bearer.authenticate(request(("Authorization", "Bearer bad")))
+    assert (await review_token("good", ("api",), authenticators)).user.name == "alice"
+    with pytest.raises(InvalidCredentials, match=r"^\[invalid bearer token, a, b\]$"):
+        await review_token("bad", ("api",), authenticators)
 
 
 @pytest.mark.parametrize("value", ["", "Basic YTpi", "Token good", "Bearer", "Bearer ", "good"])
