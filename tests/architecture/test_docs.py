@@ -77,7 +77,7 @@ FENCE = re.compile(r"^```(\w+)\n", re.MULTILINE)
 EXAMPLES_RUN = {
     "README.md": {"console": 3, "python": 1},
     "docs/architecture.md": {"mermaid": 1},
-    "docs/authentication.md": {"yaml": 1},
+    "docs/authentication.md": {"yaml": 2},
     "docs/ci.md": {"sh": 1},
     "docs/command-line.md": {"console": None},
     "docs/components.md": {"console": 1},

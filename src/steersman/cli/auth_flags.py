@@ -22,19 +22,16 @@ AUTHENTICATION_FLAGS: Final = (
         "authentication-token-webhook-cache-ttl",
         values.duration,
         "Time for which token reviews are cached",
-        unused="token webhooks are not supported",
     ),
     Flag(
         "authentication-token-webhook-config-file",
-        str,
-        "Kubeconfig of a token webhook",
-        refused="token webhooks are not supported",
+        values.path,
+        "Kubeconfig of a webhook that reviews bearer tokens",
     ),
     Flag(
         "authentication-token-webhook-version",
         str,
-        "API version of token reviews",
-        unused="token webhooks are not supported",
+        "API version of token reviews: v1 or v1beta1",
     ),
     Flag(
         "client-ca-file",

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from steersman.controlplane.authorizer_chain import ModeAuthorizer
     from steersman.controlplane.options import APIServerOptions
     from steersman.controlplane.service_account_keys import ServiceAccountKeys
+    from steersman.controlplane.webhook_authentication import WebhookAuthentication
 
 #: User of the server's own loopback requests.
 LOOPBACK_USER: Final = UserInfo("system:apiserver", (MASTERS_GROUP,))
@@ -105,6 +106,10 @@ class Authentication:
         if self.configured is not None:
             tokens.append(self.configured.tokens)
             anonymous = self.configured.anonymous
+        #: Token webhook; None without one.
+        self.webhook: Final = _webhook(options, self.audiences, clock)
+        if self.webhook is not None:
+            tokens.append(self.webhook.tokens)
         self.tokens: Final = tuple(tokens)
         #: Authorities of client certificates, set before the server listens.
         self.certificate_authorities: Final = CertificateAuthorities()
@@ -138,6 +143,15 @@ def _configured(options: APIServerOptions, audiences: tuple[str, ...], clock: Cl
     from steersman.controlplane.authentication_config import ConfiguredAuthentication  # noqa: PLC0415 — few have a provider
 
     return ConfiguredAuthentication(options, audiences=audiences, clock=clock)
+
+
+def _webhook(options: APIServerOptions, audiences: tuple[str, ...], clock: Clock) -> WebhookAuthentication | None:
+    file = options.authentication_token_webhook_config_file
+    if file is None:
+        return None
+    from steersman.controlplane.webhook_authentication import WebhookAuthentication  # noqa: PLC0415 — few have a webhook
+
+    return WebhookAuthentication(options, file, audiences=audiences, clock=clock)
 
 
 class Authorization:

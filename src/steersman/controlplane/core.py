@@ -147,6 +147,7 @@ class ServerCore:
         authentication.follow(self.resources.registry)
         self._token_uses = authentication.token_uses
         self._configured_authentication = authentication.configured
+        self._token_webhook = authentication.webhook
         routes = Routes()
         status_writer = LoopbackStatusWriter()
         #: APIServices with a Service, and the proxy to their backends.
@@ -267,6 +268,8 @@ class ServerCore:
             collectors.append(self._auditor.collect)
         if self._flow_control is not None:
             collectors.append(self._flow_control.metrics.collect)
+        if authentication.webhook is not None:
+            collectors.append(authentication.webhook.collect)
         if authentication.configured is not None:
             collectors.append(authentication.configured.collect)
         if self._encryption is not None:
@@ -407,6 +410,8 @@ class ServerCore:
         if self.bootstrap is not None:
             await self.bootstrap.close()
         await self._tasks.close()
+        if self._token_webhook is not None:
+            await self._token_webhook.close()
         if self._auditor is not None:  # after all components whose requests are recorded
             await self._auditor.close()
         await self.resources.close()

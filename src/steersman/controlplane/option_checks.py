@@ -35,6 +35,8 @@ ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", 
 _STORAGE_MEDIA_TYPES: Final = ("application/json", "application/vnd.kubernetes.protobuf", "application/yaml")
 _AUDIT_LOG_FORMATS: Final = ("json", "legacy")
 _AUDIT_MODES: Final = ("batch", "blocking", "blocking-strict")
+#: Versions of TokenReviews of a webhook.
+_REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _AUDIT_VERSIONS: Final = ("audit.k8s.io/v1",)
 #: Upstream: ``service cluster IP range must be at least 8 IP addresses``.
 _SERVICE_ADDRESSES_MIN: Final = 8
@@ -42,7 +44,7 @@ _TOKEN_SECONDS_MIN, _TOKEN_SECONDS_MAX = 3600, 1 << 32
 #: Options that name files to read.
 _FILE_OPTIONS: Final = (
     "tls_cert_file", "tls_private_key_file", "client_ca_file", "token_auth_file", "service_account_signing_key_file",
-    "service_account_key_file", "oidc_ca_file", "authentication_config", "requestheader_client_ca_file", "kubelet_client_certificate",
+    "service_account_key_file", "oidc_ca_file", "authentication_config", "authentication_token_webhook_config_file", "requestheader_client_ca_file", "kubelet_client_certificate",
     "kubelet_client_key", "kubelet_certificate_authority", "proxy_client_cert_file", "proxy_client_key_file",
     "admission_control_config_file", "audit_policy_file",
     "audit_webhook_config_file", "authorization_config", "authorization_webhook_config_file", "encryption_provider_config", "etcd_cafile", "etcd_certfile", "etcd_keyfile",
@@ -244,6 +246,16 @@ def _check_service_accounts(options: APIServerOptions) -> None:
     if seconds and not _TOKEN_SECONDS_MIN <= seconds <= _TOKEN_SECONDS_MAX:
         raise OptionError("--service-account-max-token-expiration must be between 1 hour and 2^32 seconds")
     _check_oidc(options)
+    if options.authentication_token_webhook_config_file is not None:
+        version = options.authentication_token_webhook_version
+        if version not in _REVIEW_VERSIONS:
+            raise OptionError(
+                f'--authentication-token-webhook-version: unsupported authentication webhook version "{version}",'
+                ' supported versions are "v1", "v1beta1"'
+            )
+        _check_kubeconfig(
+            "--authentication-token-webhook-config-file", options.authentication_token_webhook_config_file
+        )
 
 
 def _check_oidc(options: APIServerOptions) -> None:

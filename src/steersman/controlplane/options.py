@@ -109,6 +109,10 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     service_account_max_token_expiration_seconds: float = 0.0
     #: Extend tokens of pods beyond their stated expiration, for clients that do not read them again.
     service_account_extend_token_expiration: bool = True
+    #: Kubeconfig of a webhook that reviews tokens, the version of its reviews, and the time for which they are cached.
+    authentication_token_webhook_config_file: Path | None = None
+    authentication_token_webhook_version: str = "v1beta1"  # noqa: S105 — no password
+    authentication_token_webhook_cache_ttl_seconds: float = 120.0
     #: Tokens of an OpenID Connect provider are accepted, too; see ``authentication_config``.
     oidc_issuer_url: str = ""
     oidc_client_id: str = ""

@@ -271,7 +271,7 @@ async def test_server_authenticates_by_a_provider_and_restricts_anonymous_reques
 
 def test_configuration_of_the_authentication_page_is_valid(path):
     page = (Path(__file__).parents[3] / "docs" / "authentication.md").read_text()
-    (text,) = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    text, _ = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     path.write_text(text)
     configuration = read_configuration(APIServerOptions(authentication_config=path)).configuration
     assert configuration.jwt[0].issuer.url == "https://idp.example.com"
