@@ -28,7 +28,7 @@ from benchmarks.rates import (
     ratio,
 )
 from benchmarks.servers import api_server, bare_server
-from steersman.controlplane.certificates import Pems, make_client
+from steersman.asynckit.certificates import Pems, make_client
 
 if TYPE_CHECKING:
     from collections.abc import Callable

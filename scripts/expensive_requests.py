@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
+from steersman.asynckit.certificates import make_ca, make_server
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.certificates import make_ca, make_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -18,8 +18,8 @@ from scripts.ports import free_port
 from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
 
+from steersman.asynckit.certificates import make_ca, make_server
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.certificates import make_ca, make_server
 from steersman.testing import ControlPlane
 
 OPERATOR = Path(__file__).parent / "rounds" / "kopf_converting_operator.py"

@@ -19,10 +19,10 @@ from tests.e2e.secure_client import get, make_token, wait_for_listener
 from tests.unit.cli import kubeadm_lines
 from tests.waits import holder_of, wait_until
 
+from steersman.asynckit.certificates import Pems, make_ca, make_client, make_server
 from steersman.asynckit.clock import RealClock
 from steersman.client import Client, tree
 from steersman.client.connecting import connect
-from steersman.controlplane.certificates import Pems, make_ca, make_client, make_server
 
 LIFE = timedelta(days=1)
 LEASE = tree("coordination.k8s.io/v1", "Lease")

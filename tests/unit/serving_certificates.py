@@ -6,8 +6,8 @@ import ssl
 from datetime import timedelta
 from pathlib import Path
 
+from steersman.asynckit.certificates import Pems, make_ca, make_client
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.certificates import Pems, make_ca, make_client
 
 _LIFE = timedelta(days=1)
 

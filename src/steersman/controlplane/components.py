@@ -232,7 +232,7 @@ def add_nodes(
 
 def _add_metrics_server(manager: Manager, context: ControllerContext, options: NodesOptions) -> None:
     """Add the server of ``metrics.k8s.io`` with a serving certificate for the life of the process."""
-    from steersman.controlplane.certificates import make_ca, make_server  # noqa: PLC0415 — off unless asked for
+    from steersman.asynckit.certificates import make_ca, make_server  # noqa: PLC0415 — off unless asked for
     from steersman.nodes.metrics.server import MetricsServer, ServingPems  # noqa: PLC0415 — loads an HTTP server
     from steersman.nodes.metrics.usage import usage_of_documents  # noqa: PLC0415 — off unless asked for
 

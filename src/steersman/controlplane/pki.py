@@ -20,7 +20,7 @@ from steersman.controlplane.files import write_private
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from steersman.controlplane.certificates import Pems
+    from steersman.asynckit.certificates import Pems
 
 _log = logging.getLogger(__name__)
 
@@ -157,7 +157,7 @@ def _ensure_ca(pair: KeyPair, now: datetime) -> _Facts:
 
 def _recovered_facts(pair: KeyPair) -> _Facts:
     """Return the facts of a CA whose facts are missing, from its certificate. Raises ``PKIError``."""
-    from steersman.controlplane import certificates  # noqa: PLC0415 — loads cryptography; hardly ever needed
+    from steersman.asynckit import certificates  # noqa: PLC0415 — loads cryptography; hardly ever needed
 
     for path in (pair.certificate, pair.key):
         if not path.exists():
@@ -197,7 +197,7 @@ def _facts(pair: KeyPair) -> _Facts | None:
 
 def _make(pair: KeyPair, names: list[str], now: datetime, *, ca: KeyPair | None = None, issuer: str = "") -> _Facts:
     """Make and write one pair: the CA itself without ``ca``, a server's or client's certificate by its file's name."""
-    from steersman.controlplane import certificates  # noqa: PLC0415 — loads cryptography, longer than the rest of a start
+    from steersman.asynckit import certificates  # noqa: PLC0415 — loads cryptography, longer than the rest of a start
 
     if ca is None:
         name = "kubernetes" if pair.certificate.stem != _FRONT_PROXY_STEM else _FRONT_PROXY_STEM

@@ -44,7 +44,7 @@ def read_or_make_pair(options: ServingOptions, component: str, *, now: datetime)
 
 def make_self_signed(component: str, address: str, *, now: datetime) -> PemPair:
     """Return a certificate for this machine, followed by its own CA, whose key is dropped."""
-    from steersman.controlplane import certificates  # noqa: PLC0415 — loads cryptography
+    from steersman.asynckit import certificates  # noqa: PLC0415 — loads cryptography
 
     authority = certificates.make_ca(f"{component}-ca", now=now, life=_CA_LIFE)
     hosts = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Sequence
 
-    from steersman.controlplane.certificates import CertificateNames
+    from steersman.asynckit.certificates import CertificateNames
 
 
 class NamedCertKey(NamedTuple):
@@ -56,7 +56,7 @@ def server_contexts(
     """
     if not named:
         return ServerContexts(default.context)
-    from steersman.controlplane.certificates import names_of  # noqa: PLC0415 — loads cryptography
+    from steersman.asynckit.certificates import names_of  # noqa: PLC0415 — loads cryptography
 
     by_name: dict[str, ssl.SSLContext] = {}
     explicit: dict[str, ssl.SSLContext] = {}

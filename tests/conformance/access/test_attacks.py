@@ -18,8 +18,8 @@ from tests.unit.serving_certificates import make_authority
 from steersman.apimachinery.codec import MAX_DEPTH
 from steersman.apiserver import workers
 from steersman.apiserver.server.http1 import serving as http1
+from steersman.asynckit.certificates import make_server
 from steersman.asynckit.clock import FakeClock, RealClock
-from steersman.controlplane.certificates import make_server
 from steersman.controlplane.options import APIServerOptions
 from steersman.schema.protobuf import ENVELOPE_END, MAGIC
 from steersman.testing import InProcessAPIServer

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from tests.conformance.histories import Scenario, World, ensure
 
 from steersman.apiserver.authn import jws, keys
+from steersman.asynckit.certificates import make_ca
 from steersman.client.objects import annotations_of, metadata_field, name_of, namespace_of, uid_of
-from steersman.controlplane.certificates import make_ca
 
 NAMESPACES = ("m1", "m2")
 ACCOUNTS = ("default", "robot")

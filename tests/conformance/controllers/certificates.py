@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from tests.conformance.histories import Edits, Scenario, World
 
+from steersman.asynckit.certificates import make_ca
 from steersman.client import tree
 from steersman.client.transport import Request
-from steersman.controlplane.certificates import make_ca
 
 API = "certificates.k8s.io/v1"
 REQUESTS = tree(API, "CertificateSigningRequest")

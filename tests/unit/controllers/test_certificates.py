@@ -12,6 +12,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from lightkube.models.certificates_v1 import CertificateSigningRequest
 from lightkube.models.certificates_v1beta1 import PodCertificateRequest
 
+from steersman.asynckit.certificates import make_ca
 from steersman.client import PatchType, tree
 from steersman.controllers.certificates import approving, cleaner, pod_request_cleaner, signing
 from steersman.controllers.certificates.issuing import Authority, Request, certificate_end
@@ -30,7 +31,6 @@ from steersman.controllers.certificates.plan import (
     validity,
     with_condition,
 )
-from steersman.controlplane.certificates import make_ca
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 YEAR = timedelta(days=365)

@@ -5,6 +5,7 @@ import pytest
 from lightkube.models.core_v1 import Namespace
 
 from steersman.apiserver.crd.strategy import CustomResourceStrategy
+from steersman.asynckit.certificates import make_ca
 from steersman.client import Client
 from steersman.controllers.context import ControllerContext
 from steersman.controllers.options import ControllerOptions
@@ -20,7 +21,6 @@ from steersman.controllers.rootca.plan import (
     new_config_map,
     plan_bundles,
 )
-from steersman.controlplane.certificates import make_ca
 
 
 @pytest.mark.parametrize(("phase", "takes"), [("Active", True), ("Terminating", False)])

@@ -12,10 +12,10 @@ from tests.unit import serving_certificates
 from tests.unit.listening import connected_to, listening
 
 from steersman.apiserver.server.http1.tls import TLSFileError, TLSFiles
+from steersman.asynckit.certificates import make_server
 from steersman.asynckit.client_certificates import verified_chain
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo
-from steersman.controlplane.certificates import make_server
 from steersman.controlplane.dynamic_certificates import DynamicCertificates
 from steersman.controlplane.sni_certificates import NamedCertKey
 

@@ -11,9 +11,9 @@ import pytest
 from tests.unit.listening import listening
 
 from steersman.apiserver.webhooks.client import WebhookCallError
+from steersman.asynckit.certificates import make_ca, make_server
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.client.transport import Request, TransportError
-from steersman.controlplane.certificates import make_ca, make_server
 from steersman.controlplane.kubeconfig_webhook import (
     RESPONSE_BYTES_MAX,
     KubeconfigWebhook,

@@ -33,7 +33,7 @@ def test_pki_files_are_private(directory):
 
 def test_second_start_creates_no_certificates(directory, monkeypatch):
     before = contents(directory)
-    monkeypatch.setitem(sys.modules, "steersman.controlplane.certificates", None)
+    monkeypatch.setitem(sys.modules, "steersman.asynckit.certificates", None)
     ensure_pki(directory, NAMES, now=NOW + 300 * DAY)
     assert contents(directory) == before
 

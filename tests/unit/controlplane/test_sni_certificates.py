@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from steersman.asynckit.certificates import make_ca, make_server
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.certificates import make_ca, make_server
 from steersman.controlplane.sni_certificates import (
     LoadedCertificate,
     NamedCertKey,

@@ -10,8 +10,8 @@ from datetime import timedelta
 import pytest
 from tests.busy_machine import HANG_SECONDS
 
+from steersman.asynckit.certificates import make_ca, make_server
 from steersman.asynckit.clock import FakeClock, RealClock
-from steersman.controlplane.certificates import make_ca, make_server
 from steersman.grpc.channel import Channel, Target
 from steersman.grpc.errors import Code, RpcError
 

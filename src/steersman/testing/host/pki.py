@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.apiserver.authn import keys
-from steersman.controlplane import certificates
+from steersman.asynckit import certificates
 from steersman.controlplane.files import write_private
 from steersman.controlplane.pki import ADMIN, FRONT_PROXY_CLIENT, KUBELET_CLIENT, PKI, KeyPair, server_names
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from steersman.controlplane.certificates import Pems
+    from steersman.asynckit.certificates import Pems
 
 _LIFE: Final = timedelta(days=20 * 365)
 _MASTERS: Final = "system:masters"

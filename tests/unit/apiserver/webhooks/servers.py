@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
+from steersman.asynckit.certificates import Pems, make_ca, make_server
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.certificates import Pems, make_ca, make_server
 
 #: Complete HTTP response for a path and a body; None closes the connection.
 Respond = Callable[[str, Any], Awaitable[bytes | None]]

@@ -10,10 +10,10 @@ import aiohttp
 import pytest
 from tests.busy_machine import HANG_SECONDS
 
+from steersman.asynckit.certificates import make_ca, make_client, make_server
 from steersman.asynckit.clock import RealClock
 from steersman.client import Client
 from steersman.client.errors import NotFound
-from steersman.controlplane.certificates import make_ca, make_client, make_server
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.nodes.metrics.registration import API_SERVICE, API_SERVICES, NAMESPACE
 from steersman.nodes.metrics.server import MetricsServer, ServingPems

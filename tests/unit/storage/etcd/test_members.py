@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
+from steersman.asynckit.certificates import make_ca, make_client
 from steersman.asynckit.clock import FakeClock, RealClock
-from steersman.controlplane.certificates import make_ca, make_client
 from steersman.grpc.channel import Target
 from steersman.storage.etcd.members import RETRY_SECONDS, Members, MemberTLS, RenewedContext, target_of
 

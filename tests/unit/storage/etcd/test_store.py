@@ -12,8 +12,8 @@ from scripts.etcd_links import Link
 from tests.busy_machine import HANG_SECONDS
 from tests.unit.storage.recorder import Recorder
 
+from steersman.asynckit.certificates import make_ca, make_client, make_server
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.certificates import make_ca, make_client, make_server
 from steersman.storage.etcd.members import MemberTLS
 from steersman.storage.etcd.store import EtcdStore
 from steersman.storage.store import Compacted, Delete, Put, StoreError, TooLarge, Unavailable

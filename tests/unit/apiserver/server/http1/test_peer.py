@@ -10,7 +10,7 @@ from tests.unit.listening import hang_up
 
 from steersman.apiserver.server.http1.peer import NEVER, tls_extension, validity
 from steersman.apiserver.server.http1.tls import TLSFiles, tls_context
-from steersman.controlplane import certificates
+from steersman.asynckit import certificates
 
 DAY = dt.timedelta(days=1)
 NOW = dt.datetime.now(dt.UTC)  # noqa: TID251

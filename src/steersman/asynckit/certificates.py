@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import (
@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
     from cryptography.x509 import CertificateBuilder, GeneralName, Name
 
 #: Backdating for clients with slow clocks.
@@ -53,11 +54,7 @@ def make_ca(name: str, *, now: datetime, life: timedelta) -> Pems:
 def check_ca(certificate: bytes, key: bytes) -> tuple[datetime, str]:
     """Return the end and the serial number of a CA in PEM. Raises ``ValueError`` if they do not match."""
     loaded = x509.load_pem_x509_certificate(certificate)
-    try:
-        private = load_pem_private_key(key, None)
-    except (TypeError, UnsupportedAlgorithm) as error:
-        raise ValueError(str(error)) from error
-    if loaded.public_key() != private.public_key():
+    if loaded.public_key() != _load_key(key).public_key():
         raise ValueError("the key is not that of the certificate")
     return loaded.not_valid_after_utc, f"{loaded.serial_number:x}"
 
@@ -90,11 +87,50 @@ def make_server(name: str, hosts: list[str], authority: Pems, *, now: datetime, 
     )
 
 
+def check_server(certificate: bytes, key: bytes, authorities: bytes) -> tuple[datetime, list[str]]:
+    """Return the end and the host names and addresses of a serving certificate in PEM.
+
+    Raises ``ValueError`` if it does not match its key, or if none of ``authorities`` has issued it.
+    """
+    loaded = x509.load_pem_x509_certificate(certificate)
+    if loaded.public_key() != _load_key(key).public_key():
+        raise ValueError("the key is not that of the certificate")
+    if not any(_has_issued(authority, loaded) for authority in x509.load_pem_x509_certificates(authorities)):
+        raise ValueError("the certificate is not issued by any of the authorities")
+    try:
+        extension = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return loaded.not_valid_after_utc, []
+    return loaded.not_valid_after_utc, [str(name.value) for name in extension.value]
+
+
+def drop_expired(certificates: bytes, *, now: datetime) -> bytes:
+    """Return the certificates in PEM that have not expired. Raises ``ValueError``."""
+    valid = [one for one in x509.load_pem_x509_certificates(certificates) if one.not_valid_after_utc > now]
+    return b"".join(one.public_bytes(Encoding.PEM) for one in valid)
+
+
 def make_client(user: str, groups: list[str], authority: Pems, *, now: datetime, life: timedelta) -> Pems:
     """Return a client certificate: the user as common name, the groups as organizations."""
     return _make_leaf(
         _name(user, groups), authority, ExtendedKeyUsageOID.CLIENT_AUTH, alternatives=[], now=now, life=life
     )
+
+
+def _load_key(key: bytes) -> PrivateKeyTypes:
+    """Return a private key in PEM. Raises ``ValueError``."""
+    try:
+        return load_pem_private_key(key, None)
+    except (TypeError, UnsupportedAlgorithm) as error:
+        raise ValueError(str(error)) from error
+
+
+def _has_issued(authority: x509.Certificate, certificate: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (InvalidSignature, TypeError, ValueError):
+        return False
+    return True
 
 
 def _make_leaf(

@@ -7,7 +7,7 @@ import pytest
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from steersman.controlplane import certificates
+from steersman.asynckit import certificates
 
 NOW = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)
@@ -51,3 +51,30 @@ def test_client_certificate_has_user_and_groups(ca):
     assert list(usage) == [ExtendedKeyUsageOID.CLIENT_AUTH]
     assert certificate.not_valid_after_utc == NOW + DAY
     assert certificate.not_valid_before_utc < NOW
+
+
+def test_serving_certificate_has_its_end_and_hosts(ca):
+    other = certificates.make_ca("test", now=NOW, life=DAY)
+    server = certificates.make_server("server", ["a.b.svc", "::1"], ca, now=NOW, life=DAY)
+    end, hosts = certificates.check_server(server.certificate, server.key, other.certificate + ca.certificate)
+    assert (end, hosts) == (NOW + DAY, ["a.b.svc", "::1"])
+    with pytest.raises(ValueError, match="not issued by any of the authorities"):
+        certificates.check_server(server.certificate, server.key, other.certificate)
+    with pytest.raises(ValueError, match="the key is not that of the certificate"):
+        certificates.check_server(server.certificate, ca.key, ca.certificate)
+    for broken in (b"", b"-----BEGIN CERTIFICATE-----"):
+        with pytest.raises(ValueError, match=r".+"):
+            certificates.check_server(broken, server.key, ca.certificate)
+        with pytest.raises(ValueError, match=r".+"):
+            certificates.check_server(server.certificate, broken, ca.certificate)
+        with pytest.raises(ValueError, match=r".+"):
+            certificates.check_server(server.certificate, server.key, broken)
+    client = certificates.make_client("jane", [], ca, now=NOW, life=DAY)
+    assert certificates.check_server(client.certificate, client.key, ca.certificate) == (NOW + DAY, [])
+
+
+def test_expired_certificates_are_dropped(ca):
+    short = certificates.make_ca("short", now=NOW, life=DAY)
+    both = short.certificate + ca.certificate
+    assert certificates.drop_expired(both, now=NOW) == both
+    assert certificates.drop_expired(both, now=NOW + DAY) == ca.certificate
