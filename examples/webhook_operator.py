@@ -1,14 +1,11 @@
 """Webhooks of a custom resource with two versions: defaults, validation and conversion, and their registration.
 
 ``v1`` of a Screen has ``size: 640x480``, ``v2``, which is stored, ``width`` and ``height``. Run it where the API server runs:
-``python webhook_operator.py DIRECTORY`` with ``tls.crt``, ``tls.key`` and ``ca.crt`` for ``127.0.0.1``.
+``python webhook_operator.py``. Its certificate is kept in the Secret ``screens-webhook``, and a controller injects the authorities.
 """
 
 import asyncio
-import base64
 import logging
-import sys
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,9 +16,10 @@ from steersman.runtime import Manager
 from steersman.webhooks import (
     AdmissionRequest,
     AdmissionResponse,
-    CertificateFiles,
+    CABundleInjector,
     ConversionError,
     Converter,
+    SecretCertificate,
     WebhookServer,
     allowed,
     denied,
@@ -104,17 +102,14 @@ def add_webhooks(server: WebhookServer) -> None:
 # The registration
 
 
-def registration(url: str, ca_bundle: bytes) -> list[dict[str, Any]]:
-    """Return the definition and the webhook configurations."""
-
-    def client_config(path: str) -> dict[str, str]:
-        return {"url": url + path, "caBundle": base64.b64encode(ca_bundle).decode()}
+def registration(url: str) -> list[dict[str, Any]]:
+    """Return the definition and the webhook configurations, without ``caBundle``."""
 
     def configuration(kind: str, path: str) -> dict[str, Any]:
         rule = {"apiGroups": ["example.com"], "apiVersions": ["v2"], "resources": ["screens"]}
         webhook = {
             "name": NAME,
-            "clientConfig": client_config(path),
+            "clientConfig": {"url": url + path},
             "rules": [rule | {"operations": ["CREATE", "UPDATE"]}],
             "admissionReviewVersions": ["v1"],
             "sideEffects": "None",
@@ -127,7 +122,7 @@ def registration(url: str, ca_bundle: bytes) -> list[dict[str, Any]]:
         }
 
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    webhook = {"conversionReviewVersions": ["v1"], "clientConfig": client_config("/convert")}
+    webhook = {"conversionReviewVersions": ["v1"], "clientConfig": {"url": f"{url}/convert"}}
     definition = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -146,20 +141,28 @@ def registration(url: str, ca_bundle: bytes) -> list[dict[str, Any]]:
     return [definition, configuration("Mutating", "/default"), configuration("Validating", "/validate")]
 
 
-async def main(directory: str) -> None:
+async def main() -> None:
     logging.basicConfig(level=logging.INFO)
     async with connect() as client:
         manager = Manager(client, health_port=0)
-        server = WebhookServer(CertificateFiles(directory), port=0)
+        certificate = SecretCertificate(client, "screens-webhook", namespace="default", hosts=["127.0.0.1"])
+        server = WebhookServer(certificate, port=0)
         add_webhooks(server)
         server.add_to(manager)
+        injector = CABundleInjector(
+            manager.context,
+            "screens-webhook",
+            namespace="default",
+            validating=[NAME],
+            mutating=[NAME],
+            definitions=[NAME],
+        )
+        manager.add(injector)
 
         async def register() -> None:
             await server.wait_until_listening()
-            ca_bundle = await asyncio.to_thread(Path(directory, "ca.crt").read_bytes)
-            for obj in registration(f"https://127.0.0.1:{server.port}", ca_bundle):
+            for obj in registration(f"https://127.0.0.1:{server.port}"):
                 await client.apply(obj, field_manager="webhook-operator", force=True)
-            print("registered", flush=True)
 
         manager.add_background("registration", register)
         manager.stop_on_signals()
@@ -167,4 +170,4 @@ async def main(directory: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    asyncio.run(main())

@@ -99,7 +99,7 @@ EXAMPLES_RUN = {
     "docs/toolkit.md": {"python": None},
     "docs/toolkit-controllers.md": {"python": None},
     "docs/tour.md": {"console": None},
-    "docs/webhook-server.md": {"python": 4},
+    "docs/webhook-server.md": {"python": 5},
     "docs/webhooks.md": {"yaml": 1},
 }
 

@@ -11,16 +11,12 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import yaml
 from tests.busy_machine import HANG_SECONDS, LONG_HANG_SECONDS
 from tests.e2e.watching import line_with, until, until_one
-
-from steersman.asynckit.clock import RealClock
-from steersman.controlplane.certificates import make_ca, make_server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -284,30 +280,29 @@ def test_the_metrics_api_serves_usage_while_it_runs(start, api):
 
 
 @pytest.fixture
-def webhook_certificates(tmp_path):
-    """Return a directory with a certificate for 127.0.0.1 and its authority."""
-    now, life = RealClock().now(), timedelta(days=1)
-    authority = make_ca("webhooks-ca", now=now, life=life)
-    pems = make_server("webhooks", ["127.0.0.1"], authority, now=now, life=life)
-    for name, pem in (("tls.crt", pems.certificate), ("tls.key", pems.key), ("ca.crt", authority.certificate)):
-        (tmp_path / name).write_bytes(pem)
-    return tmp_path
-
-
-@pytest.fixture
 def unregistered(api):
     """Delete what the operator of webhooks has registered, after the test."""
     yield
     for kind in ("mutating", "validating"):
         api("DELETE", f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/screens.example.com")
     api("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/screens.example.com")
+    api("DELETE", "/api/v1/namespaces/default/secrets/screens-webhook")
+
+
+def is_ready(definition):
+    """Report whether a definition is served, with the authorities of its conversion webhook."""
+    return is_served(definition) and "caBundle" in definition["spec"]["conversion"]["webhook"]["clientConfig"]
 
 
 @pytest.mark.usefixtures("unregistered")
-def test_webhook_operator_defaults_validates_and_converts(start, api, webhook_certificates):
-    process = start("webhook_operator.py", str(webhook_certificates))
-    line_with(process, "registered")
-    api.until("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/screens.example.com", is_served)
+def test_webhook_operator_defaults_validates_and_converts(start, api):
+    start("webhook_operator.py")
+    definition = api.until("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/screens.example.com", is_ready)
+    for kind in ("mutating", "validating"):
+        path = f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/screens.example.com"
+        configuration = api.until(path, lambda obj: obj and "caBundle" in obj["webhooks"][0]["clientConfig"])
+        authorities = configuration["webhooks"][0]["clientConfig"]["caBundle"]
+        assert authorities == definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"]
     v1, v2 = (f"/apis/example.com/{version}/namespaces/{{ns}}/screens" for version in ("v1", "v2"))
 
     def screen(name, version, **spec):
@@ -332,5 +327,5 @@ def test_guide_of_webhooks_shows_the_source_of_the_operator():
     page = (EXAMPLES.parent / "docs" / "webhook-server.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     source = (EXAMPLES / "webhook_operator.py").read_text()
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     assert [block for block in blocks if block not in source] == []

@@ -17,14 +17,19 @@ if TYPE_CHECKING:
     from steersman.webhooks.admission import AdmissionRequest, AdmissionResponse, allowed, denied, mutated
     from steersman.webhooks.certificates import CertificateFiles
     from steersman.webhooks.conversion import ConversionError, Converter
+    from steersman.webhooks.injection import CABundleInjector
+    from steersman.webhooks.self_signed import SecretCertificate, SelfSignedCertificate
     from steersman.webhooks.server import WebhookServer
 
 __all__ = [
     "AdmissionRequest",
     "AdmissionResponse",
+    "CABundleInjector",
     "CertificateFiles",
     "ConversionError",
     "Converter",
+    "SecretCertificate",
+    "SelfSignedCertificate",
     "WebhookServer",
     "allowed",
     "denied",
@@ -34,9 +39,12 @@ __all__ = [
 _MODULES: Final = {
     "AdmissionRequest": "admission",
     "AdmissionResponse": "admission",
+    "CABundleInjector": "injection",
     "CertificateFiles": "certificates",
     "ConversionError": "conversion",
     "Converter": "conversion",
+    "SecretCertificate": "self_signed",
+    "SelfSignedCertificate": "self_signed",
     "WebhookServer": "server",
     "allowed": "admission",
     "denied": "admission",
@@ -48,4 +56,6 @@ def __getattr__(name: str) -> Any:
     """Import an exported name on first use: handlers need neither the HTTP server nor the metrics in their tests."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return load_attribute(f"{__name__}.{_MODULES[name]}", name, f"{__name__}.{name}", "toolkit")
+    # Certificates are created with a package of the server.
+    extras = ("toolkit", "server") if _MODULES[name] in ("injection", "self_signed") else ("toolkit",)
+    return load_attribute(f"{__name__}.{_MODULES[name]}", name, f"{__name__}.{name}", *extras)

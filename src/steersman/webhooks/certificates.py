@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from asyncio import to_thread
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from steersman.asynckit.serving_tls import PemPair
 
@@ -18,12 +18,18 @@ if TYPE_CHECKING:
 class CertificateSource(Protocol):
     """Interface of the sources of a certificate and its key."""
 
+    @property
+    def reload_seconds(self) -> float:
+        """Period of the calls of ``load``."""
+
     async def load(self) -> PemPair:
-        """Return the current pair. Called at the start, whose error it raises, and then periodically."""
+        """Return the current pair. An error at the start of the server is fatal, a later one is logged."""
 
 
 class CertificateFiles:
     """Certificate and key in files, e.g. of a mounted Secret of type ``kubernetes.io/tls``."""
+
+    reload_seconds: Final = 10.0
 
     def __init__(self, directory: str | os.PathLike[str], *, cert: str = "tls.crt", key: str = "tls.key") -> None:
         """``cert`` and ``key``: names in the directory."""

@@ -54,7 +54,6 @@ CONVERSION_BYTES_MAX: Final = 128 * 1024 * 1024
 REQUEST_SECONDS_MAX: Final = 30.0
 #: Requests that are served at a time; further ones are rejected with 503.
 IN_FLIGHT_MAX: Final = 400
-_RELOAD_SECONDS: Final = 10.0
 _PROBES: Final = ("/healthz", "/readyz")
 
 
@@ -79,7 +78,7 @@ class WebhookServer:
     Add webhooks, then ``add_to`` a manager, or serve inside ``async with``. Responses to requests in progress are sent before
     it stops, within the grace period.
 
-    The certificate and the client authorities are loaded again every ten seconds; connections keep those that they began with.
+    The certificate and the client authorities are loaded again periodically; connections keep those that they began with.
     With ``client_ca_file`` only clients with a certificate of these authorities reach a webhook, with ``client_names`` only
     those whose certificate has one of the common names. Probes, ``/healthz`` and ``/readyz``, need none.
     """
@@ -174,7 +173,7 @@ class WebhookServer:
         """Serve until cancelled. Raises ``ListenError``, and the error of a certificate that cannot be loaded at the start."""
         async with self:
             while True:
-                await self.clock.sleep(_RELOAD_SECONDS)
+                await self.clock.sleep(self._certificates.reload_seconds)
                 await self.reload()
 
     @property

@@ -14,10 +14,10 @@ from prometheus_client import CollectorRegistry
 from tests.busy_machine import HANG_SECONDS
 from tests.unit.serving_certificates import client_context, make_authority
 
+from steersman.asynckit.certificates import make_server
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.asynckit.serving_tls import PemPair
 from steersman.client import Client, tree
-from steersman.controlplane.certificates import make_server
 from steersman.runtime import Manager
 from steersman.runtime.http import ListenError
 from steersman.webhooks import Converter, WebhookServer, allowed, denied
@@ -28,6 +28,8 @@ JSON = {"Content-Type": "application/json"}
 
 class Certificates:
     """Source of a certificate that a test replaces."""
+
+    reload_seconds = 10.0
 
     def __init__(self):
         self.pair = self.renewed()
