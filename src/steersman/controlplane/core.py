@@ -145,14 +145,12 @@ class ServerCore:
         self._flow_control = make_flow_control(options, self.resources.registry, clock=clock)
         self._authorization.follow(self.resources.registry)
         authentication.follow(self.resources.registry)
-        self._token_uses = authentication.token_uses
-        self._configured_authentication = authentication.configured
-        self._token_webhook = authentication.webhook
+        self._authentication = authentication
         routes = Routes()
         status_writer = LoopbackStatusWriter()
         #: APIServices with a Service, and the proxy to their backends.
         self.aggregator = self._make_aggregator(status_writer)
-        self.app = self._make_app(self._chain_options(authentication, metrics, in_flight), routes)
+        self.app = self._make_app(self._chain_options(metrics, in_flight), routes)
         agent = f"kube-apiserver/{KUBERNETES_VERSION}"
         #: Client as the server itself, with all permissions.
         self.client = Loopback(self.app, headers={"authorization": f"Bearer {token}", "user-agent": agent})
@@ -167,7 +165,7 @@ class ServerCore:
             self.client, self.catalog, stored=self.resources.registry.stored(API_SERVICES), clock=clock
         )
         self._add_post_start_hooks()
-        self._add_paths(routes, self._collectors(metrics, authentication))
+        self._add_paths(routes, self._collectors(metrics))
 
     def _add_paths(self, routes: Routes, collectors: Sequence[Collector]) -> None:
         """Add the non-resource paths."""
@@ -219,12 +217,10 @@ class ServerCore:
         """Log requests if the verbosity of the log enables it."""
         self.app.request_log = RequestLog.if_enabled(self._clock)
 
-    def _chain_options(
-        self, authentication: Authentication, metrics: RequestMetrics, in_flight: InFlight
-    ) -> ChainOptions:
+    def _chain_options(self, metrics: RequestMetrics, in_flight: InFlight) -> ChainOptions:
         options, flow = self._options, self._flow_control
         return ChainOptions(
-            authenticator=authentication.authenticator,
+            authenticator=self._authentication.authenticator,
             authorizer=self._authorization.authorizer,
             authorizer_waits=self._authorization.chain.waits,
             metrics=metrics,
@@ -240,13 +236,13 @@ class ServerCore:
             extra=self._filters,
         )
 
-    def _collectors(self, metrics: RequestMetrics, authentication: Authentication) -> list[Collector]:
+    def _collectors(self, metrics: RequestMetrics) -> list[Collector]:
         """Return the metrics collectors."""
         collectors: list[Collector] = [
             metrics.collect,
             DeprecatedAPIs(metrics, self.catalog).collect,
             self._access_metrics.collect,
-            CredentialMetrics(authentication, self._authorization).collect,
+            CredentialMetrics(self._authentication, self._authorization).collect,
             *self._authorization.chain.collectors,
             ServerMetrics(self._options.feature_gates, self.handshakes, audits=self._auditor is not None).collect,
             StorageMetrics(self.store, self.resources.registry).collect,
@@ -268,10 +264,10 @@ class ServerCore:
             collectors.append(self._auditor.collect)
         if self._flow_control is not None:
             collectors.append(self._flow_control.metrics.collect)
-        if authentication.webhook is not None:
-            collectors.append(authentication.webhook.collect)
-        if authentication.configured is not None:
-            collectors.append(authentication.configured.collect)
+        if self._authentication.webhook is not None:
+            collectors.append(self._authentication.webhook.collect)
+        if self._authentication.configured is not None:
+            collectors.append(self._authentication.configured.collect)
         if self._encryption is not None:
             collectors.append(self._encryption.collect)
         if self.bootstrap is not None:
@@ -282,8 +278,8 @@ class ServerCore:
         """Run the post-start hooks and publish the server, which is ready when this returns. Raises a hook's error."""
         if self._auditor is not None:
             self._auditor.start()
-        self._tasks.start("last uses of tokens", self._token_uses.run(self.client))
-        configured = self._configured_authentication
+        self._tasks.start("last uses of tokens", self._authentication.token_uses.run(self.client))
+        configured = self._authentication.configured
         if configured is not None and configured.reload is not None:
             self._tasks.start("authentication configuration", configured.reload.run())
         if (reload := self._authorization.chain.reload) is not None:
@@ -410,8 +406,8 @@ class ServerCore:
         if self.bootstrap is not None:
             await self.bootstrap.close()
         await self._tasks.close()
-        if self._token_webhook is not None:
-            await self._token_webhook.close()
+        if self._authentication.webhook is not None:
+            await self._authentication.webhook.close()
         if self._auditor is not None:  # after all components whose requests are recorded
             await self._auditor.close()
         await self.resources.close()

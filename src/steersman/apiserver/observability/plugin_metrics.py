@@ -24,11 +24,11 @@ class PluginMetricsCollector:
 
     async def collect(self) -> Iterable[Family]:
         """Return the families that have samples."""
-        plugins = {
+        plugins: dict[Labels, Durations] = {
             (("name", name), ("operation", operation), ("type", kind)): durations
             for (name, operation, kind), durations in self._metrics.plugins.items()
         }
-        steps = {
+        steps: dict[Labels, Durations] = {
             (("operation", operation), ("type", kind)): durations
             for (operation, kind), durations in self._metrics.steps.items()
         }
