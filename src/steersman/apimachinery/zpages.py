@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 GROUP: Final = "config.k8s.io"
 VERSIONS: Final = ("v1alpha1", "v1beta1")
+#: Feature gates of the pages.
+STATUSZ_GATE: Final = "ComponentStatusz"
+FLAGZ_GATE: Final = "ComponentFlagz"
 TEXT: Final = "text/plain; charset=utf-8"
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"

@@ -38,6 +38,7 @@ def make_serving(
         component=component,
         configuration_name=configuration_name,
         configuration=configuration_of(options, serving),
+        gates=dict(getattr(parsed, "feature_gates", {})),
         flags=flag_values(parsed, table, type(options), kind),
     )
     return Serving(serving, description)

@@ -12,7 +12,7 @@ import msgspec
 
 from steersman.apimachinery.durations import format_duration
 from steersman.apimachinery.errors import StatusError
-from steersman.apimachinery.zpages import JSON, flagz, negotiate_page, statusz
+from steersman.apimachinery.zpages import FLAGZ_GATE, JSON, STATUSZ_GATE, flagz, negotiate_page, statusz
 from steersman.runtime import debug_flags
 from steersman.runtime.build import build
 from steersman.runtime.http import Page
@@ -36,6 +36,8 @@ class ComponentDescription(msgspec.Struct, frozen=True, kw_only=True):
     configuration_name: str
     configuration: dict[str, Any]
     flags: dict[str, str]
+    #: Feature gates that differ from their defaults.
+    gates: dict[str, bool] = {}
 
 
 def add_pages(server: HttpServer, description: ComponentDescription, *, clock: Clock) -> None:
@@ -54,8 +56,10 @@ def add_pages(server: HttpServer, description: ComponentDescription, *, clock: C
         return _page(request, statusz(description.component, server.paths, build(), started=started, now=now))
 
     server.add("/configz", configz)
-    server.add_for_request("/flagz", flags)
-    server.add_for_request("/statusz", status)
+    if description.gates.get(FLAGZ_GATE, True):
+        server.add_for_request("/flagz", flags)
+    if description.gates.get(STATUSZ_GATE, True):
+        server.add_for_request("/statusz", status)
 
 
 def add_debug_flags(server: HttpServer) -> None:

@@ -66,7 +66,7 @@ from steersman.version import KUBERNETES_VERSION
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-    from steersman.apiserver.http import Filter
+    from steersman.apiserver.http import Filter, Handler
     from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.bootstrap.controller import BootstrapController
@@ -171,7 +171,7 @@ class ServerCore:
         """Add the non-resource paths."""
         add_health(routes, self._health_checks())
         add_about(routes, collectors=collectors, metric_filter=metric_filter(self._options))
-        add_zpages(routes, self._options.reported_flags, clock=self._clock)
+        add_zpages(routes, self._options.reported_flags, clock=self._clock, gates=self._options.feature_gates)
         if self._options.profiling:
             add_debug(routes, on_verbosity=self._set_request_log)
         if self._flow_control is not None:
@@ -205,13 +205,22 @@ class ServerCore:
 
     def _make_app(self, options: ChainOptions, routes: Routes) -> Application:
         return Application(
-            build_chain(options, resources=self.resources.router, routes=routes, aggregator=self.aggregator),
+            build_chain(options, resources=self._resource_handler(), routes=routes, aggregator=self.aggregator),
             clock=self._clock,
             timeout_seconds=self._options.request_timeout_seconds,
             request_log=RequestLog.if_enabled(self._clock),
             metrics=options.metrics,
             extra_headers=_hsts_headers(self._options.strict_transport_security_directives),
         )
+
+    def _resource_handler(self) -> Handler:
+        """Return the handler of resources, with the effects of feature gates."""
+        gates = self._options.feature_gates
+        if not gates:
+            return self.resources.router
+        from steersman.apiserver.filters.disabled_features import with_disabled_features  # noqa: PLC0415 — few set gates
+
+        return with_disabled_features(self.resources.router, gates)
 
     def _set_request_log(self) -> None:
         """Log requests if the verbosity of the log enables it."""

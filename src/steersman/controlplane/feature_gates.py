@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 #: Gates with an effect in Steersman; all others have the behavior of their default in Kubernetes 1.36.
-IMPLEMENTED: Final = frozenset({"AllowUnsafeMalformedObjectDeletion", "CoordinatedLeaderElection"})
+IMPLEMENTED: Final = frozenset(
+    {
+        "APIResponseCompression", "APIServerIdentity", "AllowUnsafeMalformedObjectDeletion", "ComponentFlagz",
+        "ComponentStatusz", "CoordinatedLeaderElection", "PodTopologyLabelsAdmission", "WatchList",
+    }
+)  # fmt: skip
 
 
 def check_feature_gates(gates: Mapping[str, bool]) -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.apimachinery.metric_filter import NO_FILTER
-from steersman.apimachinery.zpages import flagz, negotiate_page, statusz
+from steersman.apimachinery.zpages import FLAGZ_GATE, STATUSZ_GATE, flagz, negotiate_page, statusz
 from steersman.apiserver.discovery.handlers import DiscoveryHandlers
 from steersman.apiserver.discovery.openid import CONFIGURATION_PATH, KEYS_PATH, OpenID
 from steersman.apiserver.discovery.version import VersionEndpoint
@@ -142,8 +143,10 @@ def add_discovery(
     routes.add_prefix("/openapi/v3/", v3, methods=ANY_METHOD)
 
 
-def add_zpages(routes: Routes, flags: Mapping[str, str], *, clock: Clock) -> None:
-    """Add ``/statusz`` and ``/flagz``."""
+def add_zpages(
+    routes: Routes, flags: Mapping[str, str], *, clock: Clock, gates: Mapping[str, bool] = MappingProxyType({})
+) -> None:
+    """Add ``/statusz`` and ``/flagz``, unless their feature gates are off."""
     started = clock.now()
 
     def page(request: Request, content: PageContent) -> Response:
@@ -156,8 +159,10 @@ def add_zpages(routes: Routes, flags: Mapping[str, str], *, clock: Clock) -> Non
     async def flag_values(request: Request) -> Response:
         return page(request, flagz(_COMPONENT, flags))
 
-    routes.add("/statusz", status, methods=ANY_METHOD)
-    routes.add("/flagz", flag_values, methods=ANY_METHOD)
+    if gates.get(STATUSZ_GATE, True):
+        routes.add("/statusz", status, methods=ANY_METHOD)
+    if gates.get(FLAGZ_GATE, True):
+        routes.add("/flagz", flag_values, methods=ANY_METHOD)
 
 
 def add_debug(routes: Routes, *, on_verbosity: Callable[[], None]) -> None:

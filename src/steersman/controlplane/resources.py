@@ -246,6 +246,8 @@ def _plugins(
     enabled, disabled = set(options.enable_admission_plugins), set(options.disable_admission_plugins)
     if options.admission_control:
         enabled, disabled = set(options.admission_control), set(ORDER) - set(options.admission_control)
+    if not options.feature_gates.get("PodTopologyLabelsAdmission", True):
+        disabled.add("PodTopologyLabels")
     for flag, names in (("enable", enabled - available), ("disable", disabled - set(ORDER))):
         if names:
             from difflib import get_close_matches  # noqa: PLC0415 — only a wrong name needs it

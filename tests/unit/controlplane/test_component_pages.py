@@ -91,3 +91,11 @@ async def test_debug_flags_of_a_component(monkeypatch):
     assert bodies[0] == b"successfully set klog.logging.verbosity to 4\n"
     assert bodies[1] == bodies[2]
     assert b"<tr>v" in bodies[1]
+
+
+def test_feature_gates_switch_pages_off():
+    gates = {"ComponentFlagz": False, "ComponentStatusz": False}
+    description = ComponentDescription(component="c", configuration_name="n", configuration={}, flags={}, gates=gates)
+    server = HttpServer(clock=FakeClock())
+    add_pages(server, description, clock=FakeClock())
+    assert server.paths == ["/configz"]

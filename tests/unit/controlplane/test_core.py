@@ -258,3 +258,16 @@ async def test_metrics_are_filtered_by_the_options():
     }
     assert verbs == {"GET", "unexpected"}
     assert "apiserver_current_inflight_requests" not in text
+
+
+async def test_feature_gates_that_are_off_have_their_effect():
+    gates = ("APIServerIdentity", "ComponentFlagz", "ComponentStatusz", "PodTopologyLabelsAdmission", "WatchList")
+    options = APIServerOptions(ephemeral=True, feature_gates=dict.fromkeys(gates, False))
+    async with InProcessAPIServer(options=options, with_bootstrap_controller=True) as server:
+        for path in ("/flagz", "/statusz", "/livez/poststarthook/start-kube-apiserver-identity-lease-controller"):
+            assert (await server.request("GET", path)).code == 404
+        leases = await server.request("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases")
+        assert leases.json()["items"] == []
+        streaming = "/api/v1/pods?watch=1&sendInitialEvents=1&resourceVersionMatch=NotOlderThan"
+        assert (await server.request("GET", streaming)).code == 422
+        assert "PodTopologyLabels" not in [plugin.name for plugin in server.core.resources.admission.plugins]

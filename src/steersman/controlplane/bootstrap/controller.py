@@ -120,6 +120,8 @@ class BootstrapController:
             NodePortRegistry(store, PortRange(*options.service_node_port_range), media_type=options.stored_media_type),
             reporter=self.node_port_reporter,
         )
+        #: True if the server has a Lease that names it (feature gate ``APIServerIdentity``).
+        self.has_identity: Final = options.feature_gates.get("APIServerIdentity", True)
         self.hostname: Final = socket.gethostname()
         dice = self.loop_options.dice
         #: Identity of this server, for its Lease.
@@ -170,12 +172,13 @@ class BootstrapController:
             self._tolerant_hook(self.publish_authentication),
             after=[NAMESPACES_HOOK],
         )
-        hooks.add(
-            _IDENTITY_HOOK,
-            self._tolerant_hook(self._take_identity),
-            after=[NAMESPACES_HOOK],
-        )
-        hooks.add("start-kube-apiserver-identity-lease-garbage-collector", after=[_IDENTITY_HOOK])
+        if self.has_identity:
+            hooks.add(
+                _IDENTITY_HOOK,
+                self._tolerant_hook(self._take_identity),
+                after=[NAMESPACES_HOOK],
+            )
+            hooks.add("start-kube-apiserver-identity-lease-garbage-collector", after=[_IDENTITY_HOOK])
         if holds_elections(self.options):
             hooks.add("start-kube-apiserver-coordinated-leader-election-controller", after=[NAMESPACES_HOOK])
         hooks.add(
@@ -242,7 +245,8 @@ class BootstrapController:
         self.public_endpoint = endpoint
         await correct_service(self.client, self.desired_service, ranges=self.service_ranges, at_start=True)
         await self.reconciler.reconcile(correct_ports=True)
-        await self._take_identity()
+        if self.has_identity:
+            await self._take_identity()
 
     async def publish_authentication(self) -> None:
         """Write ``authentication`` to its ConfigMap. Raises ``ApiError``, ``ClientError``."""

@@ -130,7 +130,8 @@ class BootstrapLoops:
             metrics=metrics,
             renew_seconds=RENEW_SECONDS * self._factor,
         )
-        yield "identity lease", heartbeat.run()
+        if bootstrap.has_identity:
+            yield "identity lease", heartbeat.run()
 
         async def identities() -> None:
             await collect_identities(client, now=clock.now())
@@ -142,7 +143,8 @@ class BootstrapLoops:
                 bootstrap.node_port_reporter.failed()
                 raise
 
-        yield "identity collector", self._every(COLLECT_SECONDS, identities)
+        if bootstrap.has_identity:
+            yield "identity collector", self._every(COLLECT_SECONDS, identities)
         if self._elections is not None:
             yield "candidate collector", self._elections.collect()
         yield "node port repair", self._every(REPAIR_SECONDS, node_ports)
