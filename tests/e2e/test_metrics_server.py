@@ -44,6 +44,21 @@ def test_top_shows_usage_of_pods_and_nodes(kubectl: Kubectl):
     assert usage[bound] >= 250  # other tests of this module may have pods there
 
 
+def test_kubelet_of_each_node_reports_the_usage_of_its_pods(kubectl: Kubectl):
+    kubectl.run("create", "-f", "-", stdin=pod("s", "250m"))
+    kubectl.run("wait", "pod/s", "--for=condition=Ready", f"--timeout={HANG_SECONDS}s")
+    bound = kubectl.run("get", "pod/s", "--output=jsonpath={.spec.nodeName}")
+    for name in ("node-0", "node-1"):
+        summary = json.loads(kubectl.run("get", "--raw", f"/api/v1/nodes/{name}/proxy/stats/summary"))
+        usage = {entry["podRef"]["name"]: entry["cpu"]["usageNanoCores"] for entry in summary["pods"]}
+        assert summary["node"]["nodeName"] == name
+        assert usage.get("s") == (250_000_000 if name == bound else None)
+    for page in ("resource", "cadvisor", "probes"):
+        text = kubectl.run("get", "--raw", f"/api/v1/nodes/{bound}/proxy/metrics/{page}")
+        assert text.startswith("# HELP ")
+        assert page == "probes" or 'pod="s"' in text
+
+
 def test_kinds_of_the_group_are_explained_and_listed(kubectl: Kubectl):
     assert "Resource usage of a pod." in kubectl.run("explain", "podmetrics")
     assert "node-0" in kubectl.run("get", "nodemetrics")

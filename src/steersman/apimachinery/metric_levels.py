@@ -104,6 +104,7 @@ _ALPHA_PREFIXES: Final = (
     "informer_",
     "job_controller_",
     "kube_apiserver_",
+    "kubelet_",
     "leader_election_",
     "node_collector_",
     "pod_gc_collector_",

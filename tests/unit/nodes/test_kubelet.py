@@ -17,6 +17,7 @@ from steersman.nodes.kubelet import spdy
 from steersman.nodes.kubelet.assembly import LazyKubeletServer
 from steersman.nodes.kubelet.channel_socket import V1, V1_BASE64, V4, V4_BASE64, V5
 from steersman.nodes.kubelet.host import RequestError
+from steersman.nodes.kubelet.node_pages import NodePage
 from steersman.nodes.kubelet.pages import component_pages
 from steersman.nodes.kubelet.server import SPDY_FORWARDING, KubeletServer, Pods
 from steersman.nodes.options import NodesOptions
@@ -388,3 +389,19 @@ async def test_statusz_and_flagz_describe_the_process_of_the_nodes():
             assert (answer.status, (await answer.json())["reason"]) == (406, "NotAcceptable")
         async with session.get("/configz") as answer:
             assert answer.status == 404
+
+
+async def test_page_about_a_node_is_served_with_its_type():
+    requested = []
+
+    def page(path, forwarded_uri):
+        requested.append((path, forwarded_uri))
+        return NodePage(b"{}", "application/json") if path == "/stats/summary" else None
+
+    uri = "/api/v1/nodes/n/proxy/stats/summary"
+    async with kubelet(Host(), node_page=page) as session:
+        async with session.get("/stats/summary", headers={"X-Forwarded-Uri": uri}) as response:
+            assert (response.content_type, await response.text()) == ("application/json", "{}")
+        async with session.get("/stats/other") as response:
+            assert response.status == 404
+    assert requested == [("/stats/summary", uri), ("/stats/other", "")]

@@ -58,6 +58,10 @@ class _InformerLookup:
         node_object = self._nodes.lister.get(name)
         return node_object if node_object is not None and is_simulated(node_object) else None
 
+    def nodes(self) -> Iterable[Tree]:
+        """Return all simulated nodes."""
+        return [node for node in self._nodes.lister if is_simulated(node)]
+
     def find(self, namespace: str, name: str) -> Tree | None:
         """Return a pod on a simulated node."""
         pod = self._pods.lister.get(name, namespace=namespace)
@@ -153,7 +157,9 @@ def _make_server(
     clock: Clock,
     dice: Random,
 ) -> KubeletServer:
+    from steersman.nodes.kubelet.node_pages import NodePages  # noqa: PLC0415 — with the first request, as the next
     from steersman.nodes.kubelet.server import KubeletServer, Pods, kubelet_tls  # noqa: PLC0415 — loads an HTTP server
+    from steersman.nodes.metrics.usage import usage_of_documents  # noqa: PLC0415 — as above
 
     assert options.kubelet_certificate_file is not None
     assert options.kubelet_key_file is not None
@@ -164,9 +170,16 @@ def _make_server(
         client_ca=options.kubelet_client_ca_file,
     )
     pods = Pods(lookup.find, lookup.at, lookup.all)
-    page = metrics_page(options, lookup.node, lookup.all, clock=clock, dice=dice)
+    usage = usage_of_documents(options.usage_documents(), dice=dice)
     return KubeletServer(
-        sock, tls, pods=pods, hosts=hosts, clock=clock, metrics_page=page, component_page=component_page
+        sock,
+        tls,
+        pods=pods,
+        hosts=hosts,
+        clock=clock,
+        metrics_page=metrics_page(options, lookup.node, lookup.all, clock=clock, dice=dice),
+        component_page=component_page,
+        node_page=NodePages(usage, lookup.nodes, lookup.all, clock=clock).page,
     )
 
 

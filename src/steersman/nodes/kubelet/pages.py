@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _COMPONENT: Final = "kubelet"
 _PATHS: Final = (
-    "/attach", "/containerLogs", "/exec", "/flagz", "/healthz", "/metrics", "/pods", "/portForward", "/runningpods",
-    "/statusz",
+    "/attach", "/containerLogs", "/exec", "/flagz", "/healthz", "/metrics", "/metrics/cadvisor", "/metrics/probes",
+    "/metrics/resource", "/pods", "/portForward", "/runningpods", "/stats/summary", "/statusz",
 )  # fmt: skip
 
 

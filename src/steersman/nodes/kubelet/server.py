@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.zpages import PageContent
     from steersman.asynckit.clock import Clock
     from steersman.nodes.kubelet.host import Host
+    from steersman.nodes.kubelet.node_pages import NodePage
 
 
 #: Subprotocol of WebSockets that carry SPDY frames.
@@ -80,9 +81,10 @@ class KubeletServer:
         clock: Clock,
         metrics_page: Callable[[str], str | None] = lambda _path: None,
         component_page: Callable[[str], PageContent | None] = lambda _path: None,
+        node_page: Callable[[str, str], NodePage | None] = lambda _path, _forwarded_uri: None,
     ) -> None:
         """``metrics_page`` returns the text of an additional page of metrics by its path, ``component_page`` the content of a
-        page about the kubelet; None if absent.
+        page about the kubelet, ``node_page`` that of a page about a node by path and ``X-Forwarded-Uri``; None if absent.
         """
         self._sock = sock
         self._tls = tls
@@ -91,6 +93,7 @@ class KubeletServer:
         self._clock = clock
         self._metrics_page = metrics_page
         self._component_page = component_page
+        self._node_page = node_page
         self._stop = asyncio.Event()
         self.is_ready = False
 
@@ -138,6 +141,9 @@ class KubeletServer:
         page = self._metrics_page(request.path)
         if page is not None:
             return web.Response(text=page)
+        node_page = self._node_page(request.path, request.headers.get("X-Forwarded-Uri", ""))
+        if node_page is not None:
+            return web.Response(body=node_page.content, headers={"Content-Type": node_page.content_type})
         content = self._component_page(request.path)
         if content is not None:
             return _rendered(request, content)
@@ -146,7 +152,7 @@ class KubeletServer:
     def _metrics(self) -> str:
         running = sum((pod.get("status") or {}).get("phase") == "Running" for pod in self._pods.all())
         return (
-            "# HELP kubelet_running_pods Number of pods that have a running pod sandbox\n"
+            "# HELP kubelet_running_pods [ALPHA] Number of pods that have a running pod sandbox\n"
             f"# TYPE kubelet_running_pods gauge\nkubelet_running_pods {running}\n"
         )
 
