@@ -125,13 +125,12 @@ AUTHORIZATION_FLAGS: Final = (
     Flag(
         "authorization-mode",
         values.names,
-        "Ordered list of authorization plugins: AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook",
+        "Ordered list of authorizers: ABAC, AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook",
     ),
     Flag(
         "authorization-policy-file",
-        str,
-        "File with policies of the mode ABAC",
-        refused="the authorization mode ABAC is not supported",
+        values.path,
+        "File with policies, one JSON object per line, for the mode ABAC",
     ),
     Flag(
         "authorization-webhook-cache-authorized-ttl",

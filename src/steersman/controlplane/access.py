@@ -28,6 +28,7 @@ from steersman.apiserver.kinds.admissionregistration.shared.param_access import 
 from steersman.apiserver.kinds.rbac.shared.index_feed import follow_rbac
 from steersman.apiserver.request import UserInfo
 from steersman.asynckit.clock import RealClock
+from steersman.controlplane.authorization_options import read_abac
 from steersman.controlplane.authorizer_chain import AuthorizerChain
 from steersman.controlplane.bootstrap.rbac import system_node_rules
 from steersman.controlplane.options import OptionError
@@ -162,6 +163,7 @@ class Authorization:
 
     def __init__(self, options: APIServerOptions, *, clock: Clock | None = None, dice: Random | None = None) -> None:
         """``clock`` and ``dice`` are those of webhooks."""
+        self._options: Final = options
         self._index: Final = RBACIndex()
         self._registry: Registry | None = None
         self._caches: Final[list[WatchCache]] = []
@@ -179,6 +181,8 @@ class Authorization:
             return AlwaysAllow()
         if type_ == "AlwaysDeny":
             return AlwaysDeny()
+        if type_ == "ABAC":
+            return read_abac(self._options)
         return self.rbac if type_ == "RBAC" else NodeAuthorizer(self._node_graph, system_node_rules)
 
     def _node_graph(self) -> NodeGraph:

@@ -5,6 +5,7 @@ Upstream: ``BuiltInAuthorizationOptions`` of pkg/kubeapiserver/options/authoriza
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from steersman.apimachinery.gotext import quote
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.authorizers import (
+    ABAC,
     REVIEW_VERSIONS,
     TYPES,
     WEBHOOK,
@@ -25,9 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
+    from steersman.apiserver.authz.abac import PolicyList
     from steersman.controlplane.options import APIServerOptions
 
+_log = logging.getLogger(__name__)
+
 WEBHOOK_FLAG: Final = "--authorization-webhook-config-file"
+POLICY_FLAG: Final = "--authorization-policy-file"
 CONFIG_FLAG: Final = "--authorization-config"
 #: Options that the configuration file replaces.
 _REPLACED: Final = (
@@ -92,6 +98,24 @@ def _kubeconfig(options: APIServerOptions) -> Path:
     return options.authorization_webhook_config_file
 
 
+def read_abac(options: APIServerOptions) -> PolicyList:
+    """Return the authorizer of ``--authorization-policy-file``. Raises ``OptionError``."""
+    path = options.authorization_policy_file
+    if path is None:
+        raise OptionError("authorization-mode ABAC's authorization policy file not passed")
+    from steersman.apiserver.authz import abac  # noqa: PLC0415 — few servers have policies
+
+    try:
+        policies, unversioned = abac.read_policies(path.read_bytes(), str(path))
+    except OSError as error:
+        raise OptionError(f"{POLICY_FLAG}: cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+    except abac.PolicyFileError as error:
+        raise OptionError(f"{POLICY_FLAG}: {error}") from error
+    if unversioned:
+        _log.warning("Policy file %s contained unversioned rules.", path)
+    return abac.PolicyList(policies)
+
+
 def check_authorization(options: APIServerOptions) -> None:
     """Validate the options and the files that they name. Raises ``OptionError``."""
     if options.authorization_config is not None:
@@ -109,6 +133,10 @@ def check_authorization(options: APIServerOptions) -> None:
         _check_webhook(_kubeconfig(options), options)
     elif options.authorization_webhook_config_file is not None:
         raise OptionError(f"cannot specify {WEBHOOK_FLAG} without mode Webhook")
+    if ABAC in modes:
+        read_abac(options)
+    elif options.authorization_policy_file is not None:
+        raise OptionError(f"cannot specify {POLICY_FLAG} without mode ABAC")
 
 
 def _check_configuration(options: APIServerOptions) -> None:
@@ -118,6 +146,8 @@ def _check_configuration(options: APIServerOptions) -> None:
             f"{CONFIG_FLAG} can not be specified when --authorization-mode or --authorization-webhook-* flags are defined"
         )
     for authorizer in authorizers_of(options):
+        if authorizer.type == ABAC:
+            read_abac(options)
         if authorizer.webhook is not None:
             from steersman.controlplane.kubeconfig_webhook import read_webhook_kubeconfig  # noqa: PLC0415 — as below
 

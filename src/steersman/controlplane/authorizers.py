@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from pathlib import Path
 
+ABAC: Final = "ABAC"
 WEBHOOK: Final = "Webhook"
 #: Values of ``--authorization-mode`` and types of authorizers.
-TYPES: Final = ("AlwaysAllow", "AlwaysDeny", "Node", "RBAC", WEBHOOK)
+TYPES: Final = (ABAC, "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", WEBHOOK)
 #: Versions of the reviews that webhooks answer.
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 

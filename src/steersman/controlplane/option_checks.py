@@ -47,7 +47,7 @@ _FILE_OPTIONS: Final = (
     "service_account_key_file", "oidc_ca_file", "authentication_config", "authentication_token_webhook_config_file", "requestheader_client_ca_file", "kubelet_client_certificate",
     "kubelet_client_key", "kubelet_certificate_authority", "proxy_client_cert_file", "proxy_client_key_file",
     "admission_control_config_file", "audit_policy_file",
-    "audit_webhook_config_file", "authorization_config", "authorization_webhook_config_file", "encryption_provider_config", "etcd_cafile", "etcd_certfile", "etcd_keyfile",
+    "audit_webhook_config_file", "authorization_config", "authorization_policy_file", "authorization_webhook_config_file", "encryption_provider_config", "etcd_cafile", "etcd_certfile", "etcd_keyfile",
 )  # fmt: skip
 
 

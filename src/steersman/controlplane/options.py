@@ -90,6 +90,8 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: True if bootstrap tokens in Secrets of kube-system authenticate.
     enable_bootstrap_token_auth: bool = False
     authorization_mode: tuple[str, ...] = ("Node", "RBAC")
+    #: File with the policies of the mode ``ABAC``.
+    authorization_policy_file: Path | None = None
     #: File with an AuthorizationConfiguration, which replaces the mode and the options of its webhook.
     authorization_config: Path | None = None
     #: Kubeconfig of the mode ``Webhook``, version of its reviews, and time in the cache of answers that allow and of others.

@@ -81,7 +81,6 @@ def test_etcd_servers_have_no_effect_when_the_embedded_store_is_named(store):
 @pytest.mark.parametrize(
     "flag",
     [
-        "authorization-policy-file",
         "egress-selector-config-file", "service-account-signing-endpoint",
     ],
 )  # fmt: skip

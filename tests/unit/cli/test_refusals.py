@@ -87,7 +87,7 @@ _API_SERVER = [
     ("--anonymous-auth=perhaps", 'invalid argument "perhaps" for "--anonymous-auth" flag: must be true or false'),
     (
         "--authorization-mode=Nope",
-        '--authorization-mode: "Nope" is not a valid mode, expected AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook',
+        '--authorization-mode: "Nope" is not a valid mode, expected ABAC, AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook',
     ),
     ("--authorization-mode=RBAC,RBAC", '--authorization-mode: "RBAC" has mode specified more than once'),
     ("--authorization-mode=", "--authorization-mode: at least one authorization-mode must be passed"),

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.review_webhook import kubeconfig
 
-from steersman.controlplane.authorization_options import authorizers_of, check_authorization
+from steersman.controlplane.authorization_options import authorizers_of, check_authorization, read_abac
 from steersman.controlplane.options import APIServerOptions, OptionError
 
 
@@ -64,3 +64,21 @@ def test_malformed_kubeconfig_is_rejected(tmp_path):
     file.write_text("[")
     with pytest.raises(OptionError, match=f"--authorization-webhook-config-file: .*{file}"):
         check_authorization(options(tmp_path, authorization_mode=("Webhook",), authorization_webhook_config_file=file))
+
+
+def test_policy_file_is_for_the_mode_abac(tmp_path):
+    file = tmp_path / "policies"
+    file.write_text('{"user":"alice"}\n{"user":1}\n')
+    with pytest.raises(OptionError, match="authorization-mode ABAC's authorization policy file not passed"):
+        check_authorization(APIServerOptions(authorization_mode=("ABAC",)))
+    with pytest.raises(OptionError, match="cannot specify --authorization-policy-file without mode ABAC"):
+        check_authorization(APIServerOptions(authorization_policy_file=file))
+    with pytest.raises(OptionError, match=f"--authorization-policy-file: error reading policy file {file}, line 2: "):
+        check_authorization(APIServerOptions(authorization_mode=("ABAC",), authorization_policy_file=file))
+
+
+def test_unversioned_policies_are_reported(tmp_path, caplog):
+    file = tmp_path / "policies"
+    file.write_text('{"user":"alice"}\n')
+    read_abac(APIServerOptions(authorization_mode=("ABAC",), authorization_policy_file=file))
+    assert f"Policy file {file} contained unversioned rules." in caplog.text

@@ -152,3 +152,26 @@ async def test_server_reloads_the_file(tmp_path):
         assert (await server.anonymous().request("GET", "/api/v1/pods", headers=headers)).code == 200
         text = (await server.request("GET", "/metrics")).body.decode()
     assert "\napiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds{" in text
+
+
+async def test_policies_decide_in_a_server(tmp_path):
+    (tmp_path / "tokens").write_text("t,alice,u1\n")
+    (tmp_path / "policies").write_text('{"user":"alice","resource":"pods","readonly":true}\n')
+    file = write(tmp_path, {"type": "ABAC", "name": "abac"})
+    options = APIServerOptions(
+        ephemeral=True,
+        authorization_config=file,
+        authorization_policy_file=tmp_path / "policies",
+        token_auth_file=tmp_path / "tokens",
+    )
+    async with InProcessAPIServer(options=options) as server:
+        headers = {"authorization": "Bearer t"}
+        codes = [
+            (await server.anonymous().request(method, path, headers=headers)).code
+            for method, path in (
+                ("GET", "/api/v1/pods"),
+                ("DELETE", "/api/v1/namespaces/a/pods/b"),
+                ("GET", "/version"),
+            )
+        ]
+    assert codes == [200, 403, 403]

@@ -53,7 +53,7 @@ async def test_server_in_process_checks_its_options_and_logs_warnings(caplog):
     async with InProcessAPIServer(options=APIServerOptions(ephemeral=True, feature_gates={"GangScheduling": True})):
         assert "feature gate GangScheduling=true has no effect" in caplog.text
     with pytest.raises(OptionError, match="--authorization-mode"):
-        async with InProcessAPIServer(options=APIServerOptions(ephemeral=True, authorization_mode=("ABAC",))):
+        async with InProcessAPIServer(options=APIServerOptions(ephemeral=True, authorization_mode=("Nope",))):
             pass
 
 
