@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from steersman.testing.kit.cluster import Cluster, Snapshot
     from steersman.testing.kit.operators import Operator, OperatorError
     from steersman.testing.kit.template import ClusterTemplate
+    from steersman.testing.kit.webhooks import WebhookServing
     from steersman.testing.waiting import SettleError, WaitError
+    from steersman.testing.webhook_manifests import local_webhooks
 
 __all__ = [
     "ClockError",
@@ -38,6 +40,8 @@ __all__ = [
     "SettleError",
     "Snapshot",
     "WaitError",
+    "WebhookServing",
+    "local_webhooks",
 ]
 
 _MODULES: Final = {
@@ -55,6 +59,8 @@ _MODULES: Final = {
     "SettleError": "waiting",
     "Snapshot": "kit.cluster",
     "WaitError": "waiting",
+    "WebhookServing": "kit.webhooks",
+    "local_webhooks": "webhook_manifests",
 }
 
 

@@ -683,3 +683,31 @@ def test_idle_day_of_a_cluster_with_an_endpoint_skips_heartbeats():
         before = len(cluster.requests())
         cluster.clock.advance(hours=24)
         assert len(cluster.requests()) - before < 500
+
+
+WEBHOOK = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: demo}
+webhooks:
+- name: demo.example.com
+  clientConfig: {service: {name: demo, namespace: default, path: /validate}}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [secrets]}]
+  admissionReviewVersions: [v1]
+  sideEffects: None
+"""
+
+
+def test_installed_webhooks_lead_to_a_port_that_only_the_operator_gets():
+    with Cluster(**BARE) as cluster:
+        serving = cluster.install_webhooks(WEBHOOK)
+        expected = f"jsonpath={{.webhooks[0].clientConfig.url}}={serving.url}/validate"
+        cluster.wait_for("validatingwebhookconfiguration/demo", expected, namespace="")
+        with pytest.raises(ClusterError, match="no webhook server listens"):
+            serving.wait_until_listening(timeout=0)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(serving.cert_dir / "tls.crt", serving.cert_dir / "tls.key")
+        with socket.create_server((serving.host, serving.port)):
+            serving.wait_until_listening()
+    with socket.create_server((serving.host, serving.port)):
+        assert not serving.cert_dir.exists()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from steersman.client import Client
     from steersman.testing.kit.manifests import Manifests
+    from steersman.testing.kit.webhooks import WebhookServing
 
 _KUBECTL_SECONDS: Final = 60.0
 
@@ -53,6 +54,7 @@ class Cluster:
         self._options: Final = ClusterOptions.of(options)
         self._process: Final = ClusterProcess(self._options, None if snapshot is None else snapshot.data)
         self._forks: Final[list[Cluster]] = []
+        self._webhook_servings: Final[list[WebhookServing]] = []
         #: Operators that ``run`` and ``run_command`` started.
         self.operators: Final[list[Operator]] = []
         description = self._process.description
@@ -82,6 +84,8 @@ class Cluster:
             operator.stop()
         for fork in self._forks:
             fork.stop()
+        for serving in self._webhook_servings:
+            serving.close()
         self._process.stop()
 
     def __enter__(self) -> Self:
@@ -166,6 +170,21 @@ class Cluster:
         arguments = {"documents": read_manifests(manifests), "namespace": namespace}
         applied: list[dict[str, Any]] = self._process.call("apply", arguments)
         return applied
+
+    def install_webhooks(self, manifests: Manifests) -> WebhookServing:
+        """Apply webhook configurations and definitions, whose Services are replaced by an address of this machine.
+
+        Returns the address and a directory with a certificate for it: start the operator with them. Raises ``ClusterError``.
+        """
+        from steersman.testing.kit.manifests import read_manifests  # noqa: PLC0415 — loads YAML
+        from steersman.testing.kit.webhooks import WebhookServing  # noqa: PLC0415 — when needed
+        from steersman.testing.webhook_manifests import local_webhooks  # noqa: PLC0415 — when needed
+
+        objects = read_manifests(manifests)
+        serving = WebhookServing(self._process.directory / f"webhooks-{len(self._webhook_servings)}")
+        self._webhook_servings.append(serving)
+        self.apply(local_webhooks(objects, url=serving.url, ca_bundle=serving.ca_bundle))
+        return serving
 
     def client(self, **options: Any) -> Client:
         """Return an asynchronous client of the administrator; ``options`` are those of ``steersman.client.connect``."""
