@@ -27,8 +27,9 @@ from steersman.apiserver.authn.authentication_configuration import (
 )
 from steersman.apiserver.authn.authentication_validation import validate_configuration
 from steersman.apiserver.authn.claim_mapping import ClaimMapper
+from steersman.apiserver.authn.id_token_verifier import ALGORITHMS
 from steersman.apiserver.authn.jwt_metrics import JWTMetrics
-from steersman.apiserver.authn.oidc import ALGORITHMS, JWTAuthenticator, JWTAuthenticators
+from steersman.apiserver.authn.oidc import JWTAuthenticator, JWTAuthenticators
 from steersman.apiserver.observability.metrics import gauge, histogram
 from steersman.asynckit.timeouts import Timeout
 from steersman.controlplane.bootstrap.identity import server_id
@@ -37,16 +38,17 @@ from steersman.controlplane.fetching import HTTPSFetcher
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from steersman.apiserver.authn.claim_mapping import CompiledExpressions
+    from steersman.apiserver.authn.id_token_verifier import Fetch
     from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.options import APIServerOptions
 
     #: Returns documents by URL, with the authorities (PEM) of an issuer. Raises ``ssl.SSLError``.
-    MakeFetch = Callable[[str], Callable[[str], Awaitable[bytes]]]
+    MakeFetch = Callable[[str], Fetch]
 
 _FLAG: Final = "--authentication-config"
 _METRIC_PREFIX: Final = "apiserver_authentication_config_controller"
@@ -245,5 +247,5 @@ def _issuer_label(issuer: str) -> tuple[str, str]:
     return ("jwt_issuer_hash", hash_label(issuer.encode()))
 
 
-def _https(authorities: str) -> Callable[[str], Awaitable[bytes]]:
+def _https(authorities: str) -> Fetch:
     return HTTPSFetcher(authorities).fetch

@@ -18,15 +18,18 @@ class HTTPSFetcher:
     def __init__(self, authorities: str) -> None:
         self._tls: Final = ssl.create_default_context(cadata=authorities or None)
 
-    async def fetch(self, url: str) -> bytes:
-        """Return the document. Raises ``OSError``, also for URLs that are not HTTPS and for more than 1 MB."""
-        return await asyncio.to_thread(self._get, url)
+    async def fetch(self, url: str, *, token: str = "") -> bytes:
+        """Return the document. ``token``: bearer token of the request, which redirects do not have. Raises ``OSError``, also for URLs that are not HTTPS and for more than 1 MB."""
+        return await asyncio.to_thread(self._get, url, token)
 
-    def _get(self, url: str) -> bytes:
+    def _get(self, url: str, token: str) -> bytes:
         if not url.startswith("https://"):
             raise OSError(f"{url} is no https URL")
+        request = urllib.request.Request(url)  # noqa: S310 — checked
+        if token:
+            request.add_unredirected_header("Authorization", f"Bearer {token}")
         try:
-            answer = urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS, context=self._tls)  # noqa: S310 — checked
+            answer = urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS, context=self._tls)  # noqa: S310 — checked
         except urllib.error.HTTPError as error:
             error.close()  # closes the connection, which would stay open as long as the error
             raise

@@ -56,7 +56,8 @@ class Providers:
         self.authorities.append(authorities)
         return self.fetch
 
-    async def fetch(self, url):
+    async def fetch(self, url, *, token=""):
+        assert not token
         if self.is_down:
             raise OSError("unreachable")
         issuer = url.removesuffix("/.well-known/openid-configuration")

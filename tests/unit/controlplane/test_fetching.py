@@ -1,8 +1,10 @@
 """Documents by HTTPS."""
 
+import base64
 from urllib.error import HTTPError
 
 import pytest
+from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
 
 from steersman.controlplane.apiserver import APIServer
 from steersman.controlplane.fetching import HTTPSFetcher
@@ -37,3 +39,19 @@ async def test_refusal_closes_the_connection(server, tmp_path):
     with pytest.raises(HTTPError) as refused:
         await HTTPSFetcher(authorities(tmp_path)).fetch(f"{server.url}/api")
     assert refused.value.closed
+
+
+async def test_token_is_sent_to_the_url_but_not_to_where_it_redirects():
+    seen = []
+
+    async def respond(target, _):
+        seen.append((target, hook.authorizations[-1]))
+        if target == "/moved":
+            return http_response(b"", status=302, headers=f"Location: {hook.url}/document\r\n")
+        return http_response(b"document")
+
+    async with WebhookServer(respond) as hook:
+        fetcher = HTTPSFetcher(base64.b64decode(ca_bundle()).decode())
+        assert await fetcher.fetch(f"{hook.url}/moved", token="secret") == b"document"
+        assert await fetcher.fetch(f"{hook.url}/document") == b"document"
+    assert seen == [("/moved", "Bearer secret"), ("/document", ""), ("/document", "")]

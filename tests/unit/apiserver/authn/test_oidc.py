@@ -29,10 +29,11 @@ SIGNATURE = "oidc: verify token: failed to verify signature: failed to verify id
 
 class Provider:
     def __init__(self, issuer):
-        self.issuer, self.keys, self.requests, self.documents = issuer, [KEY], [], {}
+        self.issuer, self.keys, self.requests, self.tokens, self.documents = issuer, [KEY], [], [], {}
 
-    async def fetch(self, url):
+    async def fetch(self, url, *, token=""):
         self.requests.append(url)
+        self.tokens.append(token)
         document = self.documents.get(url)
         if isinstance(document, Exception):
             raise document
@@ -44,11 +45,14 @@ class Provider:
 
 
 class World:
-    def __init__(self, *, signing_algs=("RS256",), url=URL, **issuer):
+    def __init__(self, *, signing_algs=("RS256",), url=URL, groups_claim="", **issuer):
         self.clock, self.metrics, self.provider = FakeClock(NOW), JWTMetrics(), Provider(url)
         config = JWTAuthenticatorConfig(
             issuer=Issuer(url=url, **{"audiences": ("kube",), **issuer}),
-            claim_mappings=ClaimMappings(username=PrefixedClaimOrExpression(claim="sub", prefix="idp:")),
+            claim_mappings=ClaimMappings(
+                username=PrefixedClaimOrExpression(claim="sub", prefix="idp:"),
+                groups=PrefixedClaimOrExpression(claim=groups_claim, prefix="g:"),
+            ),
         )
         self.authenticator = JWTAuthenticator(
             config,
@@ -200,6 +204,19 @@ async def test_initialize_raises_for_an_unusable_provider():
     world.provider.documents[f"{URL}/keys"] = b"{}"
     with pytest.raises(OSError, match="KeyError: 'keys'"):
         await world.authenticator.initialize()
+
+
+async def test_distributed_groups_are_fetched():
+    world = World(groups_claim="roles")
+    sources = {"s": {"endpoint": f"{URL}/roles", "access_token": "secret"}}
+    world.provider.documents[f"{URL}/roles"] = KEY.sign({**CLAIMS, "roles": ["ops"]}).encode()
+    user = await world.user(_claim_names={"roles": "s"}, _claim_sources=sources)
+    assert user.groups == ("g:ops",)
+    assert world.provider.tokens[world.provider.requests.index(f"{URL}/roles")] == "secret"
+    assert (await world.user(roles="dev", _claim_names={"roles": "s"})).groups == ("g:dev",)
+    assert "could not expand distributed claims: oidc: no claim sources" in await world.refusal(
+        _claim_names={"roles": "s"}
+    )
 
 
 async def test_metrics_count_authentications_and_fetches():

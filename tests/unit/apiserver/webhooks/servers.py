@@ -71,6 +71,8 @@ class WebhookServer:
         #: Paths with queries, in order of arrival.
         self.targets: list[str] = []
         self.bodies: list[Any] = []
+        #: Values of the header ``Authorization``; empty without one.
+        self.authorizations: list[str] = []
         self.port = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._writers: list[asyncio.StreamWriter] = []
@@ -115,6 +117,8 @@ class WebhookServer:
                 body = json.loads(await reader.readexactly(lengths[0])) if lengths else None
                 target = lines[0].split(" ")[1]
                 self.targets.append(target)
+                headers = [line.partition(": ") for line in lines[1:]]
+                self.authorizations.append(next((v for n, _, v in headers if n.lower() == "authorization"), ""))
                 self.bodies.append(body)
                 answer = await self._respond(target.partition("?")[0], body)
                 if answer is None:
