@@ -23,6 +23,7 @@ from steersman.controlplane.bootstrap.public_address import PublicEndpoint, publ
 from steersman.controlplane.core import ServerCore
 from steersman.controlplane.cyclic_garbage import OldGeneration
 from steersman.controlplane.dynamic_certificates import DynamicCertificates
+from steersman.controlplane.file_follower import FileFollower
 from steersman.controlplane.kubeconfig import Access, write_kubeconfig
 from steersman.controlplane.memory import process_trimmer
 from steersman.controlplane.option_checks import check_options
@@ -62,6 +63,7 @@ class APIServer:
         self._core: ServerCore | None = None
         self._serving: Serving | None = None
         self._certificates: DynamicCertificates | None = None
+        self._client_certificates: tuple[FileFollower, ...] = ()
         self._tasks = Supervisor("API server process")
         #: URL and credentials of the admin.
         self.access: Access
@@ -124,6 +126,7 @@ class APIServer:
         self._serving = Serving(core.app, clock=self._clock, handshakes=core.handshakes)
         await self._serving.start(sock, certificates.tls.context)
         self._tasks.start("TLS files", certificates.run())
+        self._follow_client_certificates(core)
         self._write_kubeconfig(self.pki, directory, port)
         self._start_memory_tasks()
         await core.start()
@@ -156,7 +159,6 @@ class APIServer:
 
     def _load_certificates(self, core: ServerCore, directory: Path) -> DynamicCertificates:
         """Create missing certificates; return the TLS of the server. Raises ``OptionError``."""
-        core.resources.connections.kubelet_tls = kubelets = client_tls()
         try:
             self.pki = pki = ensure_pki(directory / "pki", self._names(), now=self._clock.now())
             certificates = DynamicCertificates(
@@ -167,8 +169,8 @@ class APIServer:
                 apply_authorities=self._change_authorities,
                 clock=self._clock,
             )
-            self._identify_to_kubelets(kubelets, pki)
-            core.aggregator.identity = self._front_proxy_identity(pki)
+            core.resources.connections.kubelet_tls = self._kubelet_tls()
+            core.aggregator.identity = self._front_proxy_identity()
         except (PKIError, TLSFileError) as error:
             raise OptionError(str(error)) from error
         except ValueError as error:  # files that ``check_options`` has not read
@@ -205,21 +207,46 @@ class APIServer:
             self._tasks.start("memory trimmer", trimmer.run())
         self._tasks.start("garbage collection", OldGeneration(self._clock, is_busy=are_workers_busy).run())
 
-    def _identify_to_kubelets(self, context: ssl.SSLContext, pki: PKI) -> None:
-        """Load the client certificate for kubelets, and the authorities that verify theirs. Raises ``TLSFileError``."""
-        options = self.options
-        load_cert_chain(
-            context,
-            options.kubelet_client_certificate or pki.kubelet_client.certificate,
-            options.kubelet_client_key or pki.kubelet_client.key,
+    def _follow_client_certificates(self, core: ServerCore) -> None:
+        """Use the client certificates for kubelets and aggregated API servers that replace the files in use."""
+
+        async def renew_kubelets() -> None:
+            core.resources.connections.kubelet_tls = self._kubelet_tls()
+
+        async def renew_backends() -> None:
+            self._front_proxy_identity()
+            core.aggregator.renew_connections()
+
+        authority = self.options.kubelet_certificate_authority
+        paths = [*self._kubelet_identity(), *([] if authority is None else [authority])]
+        self._client_certificates = (
+            FileFollower(paths, renew_kubelets, clock=self._clock),
+            FileFollower(self._front_proxy_identity(), renew_backends, clock=self._clock),
         )
+        for follower in self._client_certificates:
+            self._tasks.start("client certificates", follower.run())
+
+    def _kubelet_identity(self) -> tuple[Path, Path]:
+        """Return the files of the client certificate for kubelets."""
+        options, own = self.options, self.pki.kubelet_client
+        return options.kubelet_client_certificate or own.certificate, options.kubelet_client_key or own.key
+
+    def _kubelet_tls(self) -> ssl.SSLContext:
+        """Return a context with the client certificate for kubelets, and the authorities that verify theirs.
+
+        Raises ``TLSFileError``, ``OSError``.
+        """
+        options, context = self.options, client_tls()
+        load_cert_chain(context, *self._kubelet_identity())
         if options.kubelet_certificate_authority is not None:
             context.load_verify_locations(options.kubelet_certificate_authority)
             context.verify_mode = ssl.CERT_REQUIRED
             context.check_hostname = True
+        return context
 
-    def _front_proxy_identity(self, pki: PKI) -> tuple[Path, Path]:
+    def _front_proxy_identity(self) -> tuple[Path, Path]:
         """Return the files of the client certificate for aggregated API servers. Raises ``TLSFileError``."""
+        pki = self.pki
         certificate = self.options.proxy_client_cert_file or pki.front_proxy_client.certificate
         key = self.options.proxy_client_key_file or pki.front_proxy_client.key
         load_cert_chain(client_tls(), certificate, key)

@@ -1,13 +1,10 @@
 """Serving certificates and authorities of the API server, which are loaded again when their files change.
 
-Files are compared by content every ``RELOAD_SECONDS``: a Secret volume replaces them by a symbolic link. Files that cannot be
-used leave the former ones in use. Upstream: ``k8s.io/apiserver/pkg/server/dynamiccertificates``.
+Files that cannot be used leave the former ones in use. Upstream: ``k8s.io/apiserver/pkg/server/dynamiccertificates``.
 """
 
 from __future__ import annotations
 
-import hashlib
-import logging
 from asyncio import to_thread
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +12,7 @@ import msgspec
 
 from steersman.apiserver.server.http1.tls import TLSFiles, tls_context
 from steersman.asynckit.server_names import ServerContexts, ServerTLS
-from steersman.client.errors import ClientError
+from steersman.controlplane.file_follower import FileFollower
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -24,11 +21,6 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo
     from steersman.controlplane.sni_certificates import NamedCertKey
-
-_log = logging.getLogger(__name__)
-
-#: Upstream is notified of changes, and compares the files once a minute.
-RELOAD_SECONDS: Final = 10.0
 
 
 class DynamicCertificates:
@@ -52,28 +44,20 @@ class DynamicCertificates:
         self._address = address
         self._read_authorities = read_authorities
         self._apply_authorities = apply_authorities
-        self._clock = clock
-        self._digests = self._read_digests()
+        self._follower = FileFollower(self._paths(), self._reload, clock=clock)
         self.tls: Final = ServerTLS(self._make_contexts())
 
     async def run(self) -> None:
         """Load files that have changed, until cancelled."""
-        while True:
-            await self._clock.sleep(RELOAD_SECONDS)
-            try:
-                await self.reload()
-            except (ClientError, OSError, ValueError) as error:
-                _log.warning("changed TLS files are not in use: %s", error)
+        await self._follower.run()
 
     async def reload(self) -> None:
         """Load the files if one has changed since the last call. Raises ``TLSFileError``, ``OSError``, ``ClientError``."""
-        digests = await to_thread(self._read_digests)
-        if digests == self._digests:
-            return
-        self._digests = digests
+        await self._follower.check()
+
+    async def _reload(self) -> None:
         contexts, authorities = await to_thread(self._load)
         self.tls.replace(contexts)
-        _log.info("TLS files have changed and are in use")
         await self._apply_authorities(authorities)
 
     def _load(self) -> tuple[ServerContexts, AuthenticationInfo]:
@@ -95,16 +79,8 @@ class DynamicCertificates:
             address=self._address,
         )
 
-    def _read_digests(self) -> list[bytes]:
-        """Return the digests of all files; empty for files that cannot be read."""
+    def _paths(self) -> list[Path]:
         paths = [self._files.certificate, self._files.key, *self._files.client_cas]
         for pair in self._named:
             paths += [pair.certificate, pair.key]
-        return [_digest(path) for path in paths]
-
-
-def _digest(path: Path) -> bytes:
-    try:
-        return hashlib.sha256(path.read_bytes()).digest()
-    except OSError:
-        return b""
+        return paths

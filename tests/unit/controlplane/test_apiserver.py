@@ -9,6 +9,7 @@ from tests.busy_machine import HANG_SECONDS
 from tests.unit import serving_certificates
 from tests.unit.listening import connected_to
 
+from steersman.apiserver.server.http1.tls import TLSFileError
 from steersman.asynckit.clock import RealClock
 from steersman.client import tree
 from steersman.controlplane.apiserver import APIServer, external_address
@@ -53,6 +54,33 @@ async def test_kubelets_are_verified_with_their_authority(tmp_path):
     context = server._core.resources.connections.kubelet_tls
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
     assert len(context.get_ca_certs()) == 1
+    await server.stop()
+
+
+async def test_changed_client_certificates_identify_the_server_without_a_restart(tmp_path, monkeypatch):
+    server = await APIServer.start(APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path))
+    renewed = []
+    monkeypatch.setattr(server._core.aggregator, "renew_connections", lambda: renewed.append(True))
+    kubelets, backends = server._client_certificates
+    connections, pki = server._core.resources.connections, server.pki
+    former = connections.kubelet_tls
+    await kubelets.check()
+    assert connections.kubelet_tls is former
+    pki.kubelet_client.key.write_text("garbage")
+    with pytest.raises(TLSFileError):
+        await kubelets.check()
+    assert connections.kubelet_tls is former
+    for own in (pki.kubelet_client, pki.front_proxy_client):
+        own.certificate.write_bytes(pki.admin.certificate.read_bytes())
+        own.key.write_bytes(pki.admin.key.read_bytes())
+    await kubelets.check()
+    assert connections.kubelet_tls is not former
+    await backends.check()
+    assert renewed == [True]
+    pki.front_proxy_client.key.write_text("garbage")
+    with pytest.raises(TLSFileError):
+        await backends.check()
+    assert renewed == [True]
     await server.stop()
 
 

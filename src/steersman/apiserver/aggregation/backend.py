@@ -175,6 +175,11 @@ class Backend:
             answer.code, body, header_values.get(b"content-type", b""), header_values.get(b"etag", b"")
         )
 
+    def renew_connections(self) -> None:
+        """Use new connections from now on, with the present files of the identity; requests in flight end on theirs."""
+        self.close()
+        self._pool = None
+
     def close(self) -> None:
         """Close idle connections; requests in flight end on theirs."""
         if self._pool is not None:

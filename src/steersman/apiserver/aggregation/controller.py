@@ -219,6 +219,11 @@ class Aggregator:
         if plan_status(api_service, outcome, now="") is not None:
             self._tasks.start(f"status of APIService {name}", self._write(name, outcome))
 
+    def renew_connections(self) -> None:
+        """Use new connections to all backends, after the files of ``identity`` have changed."""
+        for watched in self._watched.values():
+            watched.backend.renew_connections()
+
     def _forget(self, name: str) -> None:
         watched = self._watched.pop(name, None)
         self._registered.pop(name, None)

@@ -2,11 +2,13 @@
 
 import ssl
 import tracemalloc
+from datetime import timedelta
 
 import pytest
 from tests.unit.apiserver.webhooks.servers import ca_bundle, server_tls
 from tests.unit.flooding import BODY_BYTES, BUFFERED_BYTES_MAX, Flood
 from tests.unit.listening import listening
+from tests.unit.serving_certificates import make_authority
 
 from steersman.apiserver.aggregation import backend_openapi
 from steersman.apiserver.aggregation.backend import Backend, BackendSpec, BackendTLSError, make_tls, spec_of
@@ -14,6 +16,7 @@ from steersman.apiserver.proxying.connections import Connections, DialError
 from steersman.apiserver.proxying.kubelet import Location
 from steersman.apiserver.proxying.pool import PoolGroup
 from steersman.asynckit.clock import RealClock
+from steersman.controlplane.certificates import make_client
 
 SPEC = BackendSpec("g.example.com", "v1", "n", "s", 443, ca_bundle())
 
@@ -53,3 +56,20 @@ async def test_get_reads_an_answer_up_to_its_limit_only():
 def test_make_tls_reports_missing_client_certificates(tmp_path):
     with pytest.raises(BackendTLSError, match="unable to load the client certificate"):
         make_tls(SPEC, (tmp_path / "crt", tmp_path / "key"))
+
+
+async def test_renewed_connections_use_the_present_files(tmp_path):
+    clock = RealClock()
+    identity = (tmp_path / "crt", tmp_path / "key")
+    backend = Backend(SPEC, None, Connections(clock), identity, clock=clock, pools=PoolGroup())
+    with pytest.raises(BackendTLSError):
+        await backend.pool()
+    authority = make_authority()
+    client = make_client("aggregator", [], authority, now=clock.now(), life=timedelta(days=1))
+    identity[0].write_bytes(client.certificate)
+    identity[1].write_bytes(client.key)
+    first = await backend.pool()
+    assert await backend.pool() is first
+    backend.renew_connections()
+    assert await backend.pool() is not first
+    backend.close()
