@@ -39,7 +39,8 @@ def _check(name: str, *, enabled: bool) -> list[str]:
     if gate.stage in (DEPRECATED, GA):
         stage = "deprecated" if gate.stage == DEPRECATED else "GA"
         warnings.append(f"Setting {stage} feature gate {name}={_go(enabled)}. It will be removed in a future release.")
-    if name not in IMPLEMENTED and enabled != gate.default:
+    # AllBeta=false would switch off the gates of a stage that are on by default.
+    if name not in IMPLEMENTED and (enabled != gate.default or name == "AllBeta"):
         warnings.append(
             f"feature gate {name}={_go(enabled)} has no effect: Steersman keeps the default of Kubernetes 1.36"
         )

@@ -21,7 +21,11 @@ _REMOVED = "It will be removed in a future release."
         ({"GangScheduling": True}, [f"feature gate GangScheduling=true {_NO_EFFECT}"]),
         ({"WatchList": False, "ComponentFlagz": False}, []),
         ({"OpenAPIEnums": False}, [f"feature gate OpenAPIEnums=false {_NO_EFFECT}"]),
-        ({"AllAlpha": True, "AllBeta": False}, [f"feature gate AllAlpha=true {_NO_EFFECT}"]),
+        (
+            {"AllAlpha": True, "AllBeta": False},
+            [f"feature gate AllAlpha=true {_NO_EFFECT}", f"feature gate AllBeta=false {_NO_EFFECT}"],
+        ),
+        ({"AllAlpha": False}, []),
         ({"SidecarContainers": True}, [f"Setting GA feature gate SidecarContainers=true. {_REMOVED}"]),
         ({"KMSv1": False}, [f"Setting deprecated feature gate KMSv1=false. {_REMOVED}"]),
         (
