@@ -192,7 +192,12 @@ class ConfiguredAuthentication:
         configured = await asyncio.to_thread(self._read, data)
         authenticators = self._authenticators(configured)
         async with Timeout(_UPDATE_SECONDS, clock=self._clock):
-            await asyncio.gather(*(authenticator.initialize() for authenticator in authenticators))
+            failures = await asyncio.gather(
+                *(authenticator.initialize() for authenticator in authenticators), return_exceptions=True
+            )
+        for failure in failures:
+            if failure is not None:
+                raise failure
         removed = self.tokens.issuers - {authenticator.issuer for authenticator in authenticators}
         self.tokens.replace(authenticators)
         for issuer in removed:

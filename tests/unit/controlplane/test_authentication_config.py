@@ -1,5 +1,6 @@
 """Configuration of JWT authenticators and anonymous requests, from a file and from flags."""
 
+import asyncio
 import base64
 import json
 import re
@@ -155,6 +156,28 @@ async def test_change_is_applied_when_all_providers_answer(path):
     await world.configured.reload.poll()
     assert await world.user("https://b") == "alice"
     assert await world.reloads() == {"failure": 1, "success": 1}
+
+
+async def test_failed_change_leaves_no_request_behind(path):
+    world = World(path, text_of())
+    started, answered = asyncio.Event(), asyncio.Event()
+    fetch = world.providers.fetch
+
+    async def slow(url, *, token=""):
+        if url.startswith("https://a"):
+            raise OSError("unreachable")
+        started.set()
+        await answered.wait()
+        return await fetch(url, token=token)
+
+    world.providers.fetch = slow
+    change = asyncio.create_task(world.rewrite(text_of(jwt("https://a"), jwt("https://b"))))
+    await started.wait()
+    await world.clock.advance(1)
+    assert not change.done()
+    answered.set()
+    await change
+    assert await world.reloads() == {"failure": 1}
 
 
 async def test_unreachable_provider_refuses_its_tokens(path):
