@@ -110,11 +110,12 @@ def plan_deletion(
 
 
 def finalizers_after(strategy: Strategy, finalizers: list[str], options: DeleteOptions) -> list[str]:
-    """Return the finalizers after a delete request: the finalizer of its propagation policy replaces that of an earlier one."""
-    if strategy.default_propagation == "none":
-        return finalizers
-    policy = _policy(strategy, finalizers, options)
+    """Return the finalizers after a delete request: the finalizer of its propagation policy replaces that of an earlier one.
+
+    Kinds without policies lose it. Upstream: ``deletionFinalizersForGarbageCollection``.
+    """
     remaining = [name for name in finalizers if name not in _POLICY_FINALIZERS]
+    policy = "" if strategy.default_propagation == "none" else _policy(strategy, finalizers, options)
     return [*remaining, policy] if policy else remaining
 
 

@@ -108,6 +108,7 @@ def test_terminating_object_without_finalizers_is_removed():
         (PLAIN, ["foregroundDeletion"], {"orphan_dependents": True}, ["orphan"]),
         (PLAIN, ["foregroundDeletion"], {"orphan_dependents": False}, []),
         (_Unsupported(), ["a/b"], {"propagation_policy": "Orphan"}, ["a/b"]),
+        (_Unsupported(), ["orphan", "a/b"], {}, ["a/b"]),
     ],
 )
 def test_finalizers_after_prefers_policy_then_finalizers_then_kind(strategy, finalizers, options, expected):

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 
 class RuntimeClassStrategy(Strategy):
-    """Strategy of RuntimeClasses. Updates require a resourceVersion."""
+    """Strategy of RuntimeClasses. Updates require a resourceVersion; those of a missing object create it."""
 
     group_resource = "runtimeclasses.node.k8s.io"
+    allow_create_on_update = True
     allow_unconditional_update = False
     metadata_checks_on_update = (1, 1)
     columns = (columns.NAME_COLUMN, Column("Handler"), columns.AGE_COLUMN)

@@ -18,6 +18,10 @@ def test_update_requires_resource_version():
     assert STRATEGY.allow_unconditional_update is False
 
 
+def test_put_to_missing_name_creates():
+    assert STRATEGY.allow_create_on_update is True
+
+
 def test_validate_accepts_valid_classes():
     assert texts(STRATEGY.validate(CONTEXT, CLASS)) == []
 

@@ -47,10 +47,13 @@ def _is_strict(ctx: RequestContext) -> bool:
 
 
 class EventStrategy(Strategy):
-    """Strategy of Events: they expire after ``--event-ttl``; their Table shows ages."""
+    """Strategy of Events: they expire after ``--event-ttl``, and are deleted at once, because the garbage collector does
+    not watch them; their Table shows ages.
+    """
 
     group_resource = "events"
     allow_create_on_update = True
+    default_propagation = "none"
     # ``events.k8s.io`` checks metadata in ``validate`` and ``validate_update``
     finalizers_need_domains = False
     metadata_checks_on_update = (0, 0)

@@ -17,6 +17,11 @@ def row(**parts: object) -> dict[str, object]:
     return dict(zip((column.name for column in KIND.columns), cells, strict=True))
 
 
+def test_propagation_policies_have_no_effect():
+    """The garbage collector does not watch Events, thus nothing would remove the finalizer of a policy."""
+    assert KIND.default_propagation == "none"
+
+
 def test_columns_match_upstream():
     assert [column.name for column in KIND.columns if not column.priority] == [
         "Last Seen", "Type", "Reason", "Object", "Message",
