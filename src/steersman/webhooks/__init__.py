@@ -1,4 +1,4 @@
-"""Server of webhooks: admission and conversion, for any conformant cluster.
+"""Server of webhooks: admission, conversion, authentication and authorization, for any conformant cluster.
 
 Promises: a handler that raises, returns something else or takes too long never lets a request pass; the patch of a mutating
 handler changes only what the handler changed; conversions keep order, number and metadata of the objects, but for labels
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from steersman.webhooks.injection import CABundleInjector
     from steersman.webhooks.self_signed import SecretCertificate, SelfSignedCertificate
     from steersman.webhooks.server import WebhookServer
+    from steersman.webhooks.spec_reviews import ImageReviewSpec, ImageReviewStatus
 
 __all__ = [
     "AdmissionRequest",
@@ -28,6 +29,8 @@ __all__ = [
     "CertificateFiles",
     "ConversionError",
     "Converter",
+    "ImageReviewSpec",
+    "ImageReviewStatus",
     "SecretCertificate",
     "SelfSignedCertificate",
     "WebhookServer",
@@ -43,6 +46,8 @@ _MODULES: Final = {
     "CertificateFiles": "certificates",
     "ConversionError": "conversion",
     "Converter": "conversion",
+    "ImageReviewSpec": "spec_reviews",
+    "ImageReviewStatus": "spec_reviews",
     "SecretCertificate": "self_signed",
     "SelfSignedCertificate": "self_signed",
     "WebhookServer": "server",

@@ -5,9 +5,14 @@ Upstream: controller-runtime's ``pkg/webhook/admission/http.go`` and ``pkg/webho
 
 from __future__ import annotations
 
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.apimachinery.trees import Tree
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -42,12 +47,17 @@ class ReviewDecoder(Generic[T]):
             review = self._decoder.decode(body)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise ReviewError(f"the body is no {self._kind}: {error}") from None
-        group, _, version = review.apiVersion.rpartition("/")
-        if group != self._group or version not in VERSIONS or review.kind != self._kind:
-            raise ReviewError(
-                f"expected {self._kind} of {self._group}/v1 or v1beta1, not {review.kind} of {review.apiVersion}"
-            )
-        return version, review.request
+        type_meta = {"apiVersion": review.apiVersion, "kind": review.kind}
+        return check_kind(type_meta, self._group, self._kind), review.request
+
+
+def check_kind(review: Tree, group: str, kind: str, versions: Sequence[str] = VERSIONS) -> str:
+    """Return the version of a review. Raises ``ReviewError`` for one of another kind or version."""
+    actual_group, _, version = str(review.get("apiVersion")).rpartition("/")
+    if actual_group != group or version not in versions or review.get("kind") != kind:
+        expected = f"{kind} of {group}/{' or '.join(versions)}"
+        raise ReviewError(f"expected {expected}, not {review.get('kind')} of {review.get('apiVersion')}")
+    return version
 
 
 def encode_review(group: str, version: str, kind: str, **fields: Any) -> bytes:

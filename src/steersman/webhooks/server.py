@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from steersman.webhooks.admission import AdmissionHandler
     from steersman.webhooks.certificates import CertificateSource
     from steersman.webhooks.conversion import Converter
+    from steersman.webhooks.spec_reviews import SpecHandler
 
     H = TypeVar("H", bound=AdmissionHandler)
+    S = TypeVar("S", bound=SpecHandler)
 
 _log = logging.getLogger(__name__)
 
@@ -149,6 +151,30 @@ class WebhookServer:
     def add_conversion(self, path: str, *converters: Converter) -> None:
         """Serve conversions. Raises ValueError for a converter that lacks functions."""
         self._add(path, ConversionWebhook(converters), self._conversion_bytes_max)
+
+    def token_review(self, path: str) -> Callable[[S], S]:
+        """Return a decorator for the handler of an authentication webhook: ``TokenReviewSpec`` to ``TokenReviewStatus``."""
+        return self._spec_review(path, "TokenReview")
+
+    def subject_access_review(self, path: str) -> Callable[[S], S]:
+        """Return a decorator for the handler of an authorization webhook.
+
+        It maps ``SubjectAccessReviewSpec`` to ``SubjectAccessReviewStatus``.
+        """
+        return self._spec_review(path, "SubjectAccessReview")
+
+    def image_review(self, path: str) -> Callable[[S], S]:
+        """Return a decorator for the handler of an image policy webhook: ``ImageReviewSpec`` to ``ImageReviewStatus``."""
+        return self._spec_review(path, "ImageReview")
+
+    def _spec_review(self, path: str, kind: str) -> Callable[[S], S]:
+        from steersman.webhooks.spec_reviews import REVIEWS, SpecWebhook  # noqa: PLC0415 — loads lightkube
+
+        def register(handler: S) -> S:
+            self._add(path, SpecWebhook(handler, REVIEWS[kind]), self._admission_bytes_max)
+            return handler
+
+        return register
 
     def _add(self, path: str, webhook: Webhook, body_bytes_max: int) -> None:
         if not path.startswith("/") or path in self._webhooks or path in _PROBES:

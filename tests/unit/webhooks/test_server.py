@@ -22,6 +22,7 @@ from steersman.runtime import Manager
 from steersman.runtime.http import ListenError
 from steersman.webhooks import Converter, WebhookServer, allowed, denied
 from steersman.webhooks import server as server_module
+from steersman.webhooks.spec_reviews import IMAGE_REVIEW, SUBJECT_ACCESS_REVIEW, TOKEN_REVIEW
 
 JSON = {"Content-Type": "application/json"}
 
@@ -110,6 +111,19 @@ async def test_conversion_is_served(certificates, tmp_path):
     body = json.dumps({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request})
     async with server, session(server, tmp_path) as send:
         assert json.loads((await send("/convert", body.encode()))[1])["response"]["result"] == {"status": "Success"}
+
+
+@pytest.mark.parametrize("name", ["token_review", "subject_access_review", "image_review"])
+async def test_handler_of_a_spec_that_fails_is_answered_with_500(certificates, tmp_path, name, caplog):
+    server = new_server(certificates)
+    getattr(server, name)("/review")(lambda spec: 1 / 0)
+    kind = {"token_review": TOKEN_REVIEW, "subject_access_review": SUBJECT_ACCESS_REVIEW, "image_review": IMAGE_REVIEW}[
+        name
+    ]
+    body = {"apiVersion": f"{kind.group}/{kind.versions[0]}", "kind": kind.kind, "spec": {}}
+    async with server, session(server, tmp_path) as send:
+        assert await send("/review", json.dumps(body).encode()) == (500, b"internal server error\n")
+    assert "the webhook /review failed" in caplog.text
 
 
 @pytest.mark.parametrize("path", ["validate", "/validate", "/healthz"])
