@@ -186,7 +186,8 @@ class _Page:
         return "".join(f"{line}\n" for line in self._lines)
 
     def _add(self, name: str, kind: str, text: str, samples: Iterable[Sample], *, with_time: bool) -> None:
-        self._lines += [f"# HELP {name} {with_level(name, text) if self._levels else text}", f"# TYPE {name} {kind}"]
+        described = with_level(name, text) if self._levels else text
+        self._lines.extend([f"# HELP {name} {described}", f"# TYPE {name} {kind}"])
         stamp = f" {round(self.seconds * 1000)}" if with_time else ""
         for labels, value in samples:
             pairs = ",".join(f'{label}="{_escape(text)}"' for label, text in sorted(labels.items()))
