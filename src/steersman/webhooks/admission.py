@@ -110,6 +110,10 @@ class AdmissionResponse:
     audit_annotations: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.is_allowed, bool):
+            raise TypeError("is_allowed must be a boolean")
+        if not isinstance((self.status or {}).get("message", ""), str):
+            raise TypeError("message must be a string")
         if isinstance(self.warnings, str) or not all(isinstance(warning, str) for warning in self.warnings):
             raise TypeError("warnings must be a sequence of strings")
         pairs = [*self.audit_annotations.keys(), *self.audit_annotations.values()]

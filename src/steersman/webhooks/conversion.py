@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from steersman.apimachinery.trees import Tree, copy_tree
+from steersman.asynckit.slices import next_turn
 from steersman.client.client import resource_type
 from steersman.client.decoding import decoding_of
 from steersman.client.errors import UnexpectedResponse
@@ -36,6 +37,9 @@ F = TypeVar("F", bound="Convert")
 GROUP: Final = "apiextensions.k8s.io"
 #: Metadata that a conversion may change; the API server takes all other from the source.
 _CONVERTIBLE_METADATA: Final = ("labels", "annotations")
+
+#: Objects of a list that are converted before other work of the event loop runs.
+_OBJECTS_PER_SLICE: Final = 50
 
 
 class ConversionError(Exception):
@@ -147,15 +151,21 @@ class ConversionWebhook:
         version, request = _decoder.decode(body)
         response: Tree = {"uid": request.uid, "convertedObjects": [], "result": {"status": "Success"}}
         try:
-            response["convertedObjects"] = [
-                await self._convert(obj, request.desired_api_version) for obj in request.objects
-            ]
+            response["convertedObjects"] = await self._convert_all(request)
         except ConversionError as error:
             response["result"] = {"status": "Failure", "message": str(error)}
         except Exception:  # noqa: BLE001 — the client receives a failure, the log the reason
             _log.exception("the conversion to %s failed for request %s", request.desired_api_version, request.uid)
             response["result"] = {"status": "Failure", "message": "the conversion failed, see the log of the webhook"}
         return encode_review(GROUP, version, "ConversionReview", response=response)
+
+    async def _convert_all(self, request: _WireRequest) -> list[Tree]:
+        converted = []
+        for position, obj in enumerate(request.objects, start=1):
+            converted.append(await self._convert(obj, request.desired_api_version))
+            if position % _OBJECTS_PER_SLICE == 0:
+                await next_turn()
+        return converted
 
     async def _convert(self, obj: Tree, desired_api_version: str) -> Tree:
         api_version, kind = str(obj.get("apiVersion", "")), str(obj.get("kind", ""))

@@ -146,6 +146,13 @@ def test_denial_with_a_code_of_no_error_is_rejected(code: int) -> None:
         denied("no", code=code)
 
 
+def test_decision_and_message_of_another_type_are_rejected() -> None:
+    with pytest.raises(TypeError, match="is_allowed must be a boolean"):
+        AdmissionResponse(is_allowed="no")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="message must be a string"):
+        denied(ValueError("no"))  # type: ignore[arg-type]
+
+
 def test_one_string_as_warnings_is_rejected() -> None:
     with pytest.raises(TypeError, match="sequence of strings"):
         allowed(warnings="careful")

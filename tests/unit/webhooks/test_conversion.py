@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -102,6 +103,22 @@ async def test_only_labels_and_annotations_are_taken_from_the_result() -> None:
 
 async def test_list_without_objects_is_converted() -> None:
     assert await converted() == []
+
+
+async def test_other_work_of_the_loop_runs_while_a_long_list_is_converted() -> None:
+    ended: list[str] = []
+
+    async def convert() -> None:
+        await converted(*(screen(str(number), size="1x2") for number in range(200)))
+        ended.append("conversion")
+
+    async def other() -> None:
+        ended.append("other")
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(convert())
+        tasks.create_task(other())
+    assert ended == ["other", "conversion"]
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
