@@ -91,6 +91,7 @@ EXAMPLES_RUN = {
     "docs/logs.md": {"text": 2, "json": 1, "python": 1},
     "docs/nodes.md": {"yaml": 5, "console": 1},
     "docs/scheduler-extenders.md": {"yaml": 1},
+    "docs/scheduler-plugins.md": {"python": 3, "toml": 1, "yaml": 1},
     "docs/stages.md": {"yaml": 2},
     "docs/storage.md": {"yaml": 1},
     "docs/test-an-operator.md": {"python": None},

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from steersman.scheduler.configuration.settings import ProfileSettings
     from steersman.scheduler.framework import Extenders, LocalPlugin, Plugin
     from steersman.scheduler.node_info import NodeInfo
+    from steersman.scheduler.out_of_tree.runtime import PluginRuntime
     from steersman.scheduler.pod_info import PodInfo
     from steersman.scheduler.snapshot import Snapshot
 
@@ -62,8 +63,11 @@ class Profile:
         filter_plugins: Sequence[Plugin],
         score_plugins: Sequence[tuple[Plugin, int]],
         settings: ProfileSettings,
+        runtime: PluginRuntime | None = None,
     ) -> None:
+        """``runtime``: that of the out-of-tree plugins, if there are any."""
         self.settings: Final = settings
+        self.runtime: Final = runtime
         self.name: Final = settings.scheduler_name
         self.percentage_of_nodes: Final = settings.percentage_of_nodes_to_score
         #: True if only the nodes named by ``metadata.name`` affinity are evaluated (``PreFilterResult``).
@@ -121,7 +125,9 @@ class SchedulingCycle:
             candidates = self._candidates(pod) if profile.uses_prefilter_result else nodes
             filters = profile.pre_filter(pod, self._cluster)
         except PreFilterRejection as blocked:
-            raise FitError(len(nodes), {}, blocked.reason, by=blocked.plugin) from None
+            rejection = Rejection(blocked.plugin, (blocked.reason,))
+            resolvable = {node.name: rejection for node in nodes} if blocked.resolvable else {}
+            raise FitError(len(nodes), resolvable, blocked.reason, by=blocked.plugin) from None
         rejections: dict[str, Rejection] = {}
         silent: frozenset[str] = frozenset()
         feasible = self._nominated_candidate(pod, profile, filters)

@@ -30,7 +30,7 @@ from steersman.scheduler.devices.extended import owner_of
 from steersman.scheduler.hints import claim_queueing_hint
 from steersman.scheduler.matching import label_selector
 from steersman.scheduler.pod_info import PodInfo
-from steersman.scheduler.queue import ClusterEvent
+from steersman.scheduler.queue import ClusterEvent, ObjectChange
 from steersman.workloads.pods import is_finished
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class EventHandlers:
             else:
                 table[key] = change.new
             if isinstance(change, when):
-                self._on_cluster_event(event)
+                self._on_cluster_event(event, change)
 
         self._subscribe(informer, handler)
 
@@ -113,7 +113,7 @@ class EventHandlers:
             return
         claims[key] = change.new
         hint = claim_queueing_hint(namespace_of(change.new), name_of(change.new))
-        self._core.on_cluster_event(ClusterEvent.CLAIM, hint)
+        self._core.on_cluster_event(ClusterEvent.CLAIM, hint, change=_objects(change))
         self._wake()
 
     def _device_class(self, change: Change[DeviceClass]) -> None:
@@ -122,7 +122,7 @@ class EventHandlers:
 
     def _slice(self, change: Change[ResourceSlice]) -> None:
         self._core.devices.put_slice(name_of(change.latest), None if isinstance(change, Deleted) else change.new)
-        self._on_cluster_event(ClusterEvent.DEVICES)
+        self._on_cluster_event(ClusterEvent.DEVICES, change)
 
     def _claim(self, change: Change[Any]) -> None:
         """Requeue the pods that use the claim; all pods waiting for devices when the claim's allocation was released."""
@@ -141,11 +141,11 @@ class EventHandlers:
             is_used = any(use.claim == name_of(claim) for use in pod.device_claims)
             return released or owner_of(claim) == pod.uid or (is_used and pod.namespace == namespace_of(claim))
 
-        self._core.on_cluster_event(ClusterEvent.DEVICES, hint)
+        self._core.on_cluster_event(ClusterEvent.DEVICES, hint, change=_objects(change))
         self._wake()
 
-    def _on_cluster_event(self, event: ClusterEvent) -> None:
-        self._core.on_cluster_event(event)
+    def _on_cluster_event(self, event: ClusterEvent, change: Change[Any]) -> None:
+        self._core.on_cluster_event(event, change=_objects(change))
         self._wake()
 
     def _namespace(self, change: Change[Any]) -> None:
@@ -156,7 +156,7 @@ class EventHandlers:
             return
         if namespaces.get(name) != labels_of(change.new):
             namespaces[name] = labels_of(change.new)
-            self._on_cluster_event(ClusterEvent.NAMESPACE)
+            self._on_cluster_event(ClusterEvent.NAMESPACE, change)
 
     def _node(self, change: Change[Any]) -> None:
         if isinstance(change, Deleted):
@@ -180,6 +180,12 @@ class EventHandlers:
             else:
                 self._core.set_pending_pod(PodInfo(pod))
         self._wake()
+
+
+def _objects(change: Change[Any]) -> ObjectChange:
+    if isinstance(change, Deleted):
+        return ObjectChange(change.latest)
+    return ObjectChange(getattr(change, "old", None), change.new)
 
 
 def _service(change: Change[Any], put: Callable[[str, str, Any], None]) -> None:

@@ -33,12 +33,21 @@ class Rejection(NamedTuple):
 
 
 class PreFilterRejection(Exception):  # noqa: N818 — a result, not an error
-    """A PreFilter plugin found the pod unschedulable on every node (UnschedulableAndUnresolvable)."""
+    """A PreFilter plugin found the pod unschedulable on every node (by default UnschedulableAndUnresolvable)."""
 
-    def __init__(self, plugin: str, reason: str) -> None:
+    def __init__(self, plugin: str, reason: str, *, resolvable: bool = False) -> None:
         super().__init__(reason)
         self.plugin = plugin
         self.reason = reason
+        self.resolvable = resolvable
+
+
+class PluginRejection(Exception):  # noqa: N818 — a result, not an error
+    """A Reserve, Permit, PreBind or Bind plugin found the pod unschedulable on its selected node."""
+
+    def __init__(self, rejection: Rejection) -> None:
+        super().__init__(", ".join(rejection.reasons))
+        self.rejection = rejection
 
 
 class PluginError(Exception):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from steersman.scheduler.configuration.settings import ProfileSettings
     from steersman.scheduler.framework import LocalPlugin, Plugin
+    from steersman.scheduler.out_of_tree.runtime import PluginRuntime
     from steersman.scheduler.plugins.dynamic_resources import DynamicResources
     from steersman.scheduler.plugins.volume_binding import VolumeBinding
     from steersman.scheduler.volumes import VolumeCatalog
@@ -34,8 +35,12 @@ def make_profile(
     workloads: Workloads,
     volume_binding: VolumeBinding,
     devices: DynamicResources,
+    runtime: PluginRuntime | None = None,
 ) -> Profile:
-    """Build a profile. Catalogs and plugins with Reserve state are shared by all profiles and passed in."""
+    """Build a profile. Catalogs and plugins with Reserve state are shared by all profiles and passed in.
+
+    ``runtime``: that of the out-of-tree plugins, whose filters run after those in tree that read one node only.
+    """
     args, plugins = settings.args, settings.plugins
     local_factories: Mapping[str, Callable[[], LocalPlugin]] = {
         "NodeUnschedulable": NodeUnschedulable,
@@ -62,10 +67,19 @@ def make_profile(
     local_plugins = {name: make() for name, make in local_factories.items()}
     cluster_plugins = {name: make() for name, make in cluster_factories.items()}
     filters, scorers, weights = plugins.points[_FILTER], plugins.points[_SCORE], plugins.weights
+    if runtime is not None:
+        adapters, filter_names, score_names = runtime.adapters()
+        cluster_plugins.update(adapters)
+        # A plugin may have PreFilter without Filter, and PreScore without Score.
+        filters, scorers = (
+            tuple(dict.fromkeys((*filters, *filter_names))),
+            tuple(dict.fromkeys((*scorers, *score_names))),
+        )
     return Profile(
         local_filters=[local_plugins[name] for name in filters if name in local_plugins],
         local_score_plugins=[(local_plugins[name], weights[name]) for name in scorers if name in local_plugins],
         filter_plugins=[cluster_plugins[name] for name in filters if name in cluster_plugins],
-        score_plugins=[(cluster_plugins[name], weights[name]) for name in scorers if name in cluster_plugins],
+        score_plugins=[(cluster_plugins[name], weights.get(name, 1)) for name in scorers if name in cluster_plugins],
         settings=settings,
+        runtime=runtime,
     )

@@ -11,10 +11,10 @@ import heapq
 import itertools
 from enum import Flag, auto
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from steersman.scheduler.pod_info import PodInfo
 
@@ -41,6 +41,17 @@ class ClusterEvent(Flag):
     DETACHED = auto()
     DEVICES = auto()
     DEVICE_CLASS = auto()
+
+
+class ObjectChange(NamedTuple):
+    """The object of an event before and after it; None if it does not exist or is not known."""
+
+    old: Any = None
+    new: Any = None
+
+
+#: For events without an object.
+NO_OBJECT: Final = ObjectChange()
 
 
 _NODE: Final = ClusterEvent.NODE_ADDED | ClusterEvent.NODE_CHANGED
@@ -77,7 +88,7 @@ _EVENTS_TO_REGISTER: Final = {
 class QueuedPod:
     """A pending pod. Upstream: ``QueuedPodInfo``."""
 
-    __slots__ = ("attempts", "cause", "due", "pod", "since", "state", "tried", "unschedulable_plugins")
+    __slots__ = ("attempts", "cause", "due", "pod", "serial", "since", "state", "tried", "unschedulable_plugins")
 
     def __init__(self, pod: PodInfo, since: float) -> None:
         self.pod = pod
@@ -90,6 +101,8 @@ class QueuedPod:
         #: End of the backoff.
         self.due = since
         self.state = ""
+        #: Serial number of its latest entry in the active queue; earlier entries are stale.
+        self.serial = 0
         #: Event that requeued the pod, for logs.
         self.cause: ClusterEvent | str = "UnschedulablePodAdd"
 
@@ -142,10 +155,18 @@ class SchedulingQueue:
         backoff_initial_seconds: float,
         backoff_max_seconds: float,
         wait_max_seconds: float,
+        sort_key: Callable[[QueuedPod], tuple[Any, ...]] | None = None,
+        events_to_register: Mapping[str, ClusterEvent] | None = None,
+        gate_events: ClusterEvent = ClusterEvent.DEVICES,
     ) -> None:
         """``is_gated``: report whether a PreEnqueue plugin gates the pod. ``wait_max_seconds``: maximum time in the
-        unschedulable state.
+        unschedulable state. ``sort_key``: order of the active queue (QueueSort), by default by priority, then time.
+        ``events_to_register``: those of out-of-tree plugins. ``gate_events``: events after which gated pods are checked
+        again.
         """
+        self._sort_key = sort_key or _priority_sort
+        self._events_to_register = {**_EVENTS_TO_REGISTER, **(events_to_register or {})}
+        self._gate_events = gate_events
         self._is_gated = is_gated
         self._backoff_initial = backoff_initial_seconds
         self._backoff_max = backoff_max_seconds
@@ -156,7 +177,7 @@ class SchedulingQueue:
         #: Gated pods by UID.
         self._gated: dict[str, QueuedPod] = {}
         #: Heaps; stale entries stay in them and are skipped by their state.
-        self._active: list[tuple[int, float, int, QueuedPod]] = []
+        self._active: list[tuple[tuple[Any, ...], int, QueuedPod]] = []
         self._backoff: list[tuple[float, int, QueuedPod]] = []
         #: Pods in backoff that may be popped early; pods that failed with an error may not.
         self._poppable_backoff: list[tuple[float, int, QueuedPod]] = []
@@ -223,16 +244,13 @@ class SchedulingQueue:
         if queued.state == _GATED:
             self._activate(queued)
         elif queued.state == _UNSCHEDULABLE and any(
-            name not in _EVENTS_TO_REGISTER or _is_update_for(name, before, pod)
-            for name in queued.unschedulable_plugins
+            _is_update_for(name, before, pod) for name in queued.unschedulable_plugins
         ):
             self._requeue(queued, now, "UnschedulablePodUpdate")
         elif queued.state == _ACTIVE and before.priority != pod.priority:
             self._activate(queued)
         elif pod.uid in self._recorded_events:
-            self._recorded_events[pod.uid].record(
-                lambda name: name not in _EVENTS_TO_REGISTER or _is_update_for(name, before, pod)
-            )
+            self._recorded_events[pod.uid].record(lambda name: _is_update_for(name, before, pod))
 
     def remove(self, uid: str) -> None:
         """Remove a pod that was deleted or assigned. Idempotent."""
@@ -250,7 +268,8 @@ class SchedulingQueue:
             return
         self._gated.pop(queued.pod.uid, None)
         queued.state = _ACTIVE
-        heapq.heappush(self._active, (-queued.pod.priority, queued.since, next(self._serial), queued))
+        queued.serial = next(self._serial)
+        heapq.heappush(self._active, (self._sort_key(queued), queued.serial, queued))
 
     # Attempts and requeuing
 
@@ -265,8 +284,8 @@ class SchedulingQueue:
             if not self._active:
                 self._activate_from_backoff()
                 continue
-            rank, _, _, queued = heapq.heappop(self._active)
-            if queued.state == _ACTIVE and rank == -queued.pod.priority:
+            _, serial, queued = heapq.heappop(self._active)
+            if queued.state == _ACTIVE and serial == queued.serial:
                 queued.state = _IN_FLIGHT
                 queued.attempts += 1
                 return queued
@@ -297,21 +316,33 @@ class SchedulingQueue:
             self._unschedulable[queued.pod.uid] = queued
 
     def on_cluster_event(
-        self, event: ClusterEvent, now: float, *, hint: Callable[[str, PodInfo], bool] = lambda _, __: True
+        self,
+        event: ClusterEvent,
+        now: float,
+        *,
+        hint: Callable[[str, PodInfo], bool] = lambda _, __: True,
+        own_uid: str = "",
     ) -> None:
         """Requeue the unschedulable pods that the event may make schedulable.
+
+        The event of the pod in flight with ``own_uid`` is not recorded for itself.
 
         A plugin that rejected the pod must have registered for the event, and the queueing hint ``hint`` must not skip
         it. Upstream: ``MoveAllToActiveOrBackoffQueue``.
         """
         for queued in list(self.unschedulable_pods()):
             pod = queued.pod
-            if any(_concerns(event, hint, pod, name) for name in queued.unschedulable_plugins):
+            if any(self._concerns(event, hint, pod, name) for name in queued.unschedulable_plugins):
                 self._requeue(queued, now, event)
         for uid, recorded in self._recorded_events.items():
-            recorded.record(partial(_concerns, event, hint, self._pods[uid].pod))
-        if event & ClusterEvent.DEVICES:
+            if uid != own_uid:
+                recorded.record(partial(self._concerns, event, hint, self._pods[uid].pod))
+        if event & self._gate_events:
             self.recheck_gated()
+
+    def _concerns(self, event: ClusterEvent, hint: Callable[[str, PodInfo], bool], pod: PodInfo, blocker: str) -> bool:
+        """Report whether the plugin that rejected the pod registers for the event, and its hint does not skip it."""
+        return bool(event & self._events_to_register.get(blocker, event)) and hint(blocker, pod)
 
     def recheck_gated(self) -> None:
         """Run PreEnqueue again for the gated pods."""
@@ -364,9 +395,9 @@ class SchedulingQueue:
         return self._backoff[0][0] if self._backoff else None
 
 
-def _concerns(event: ClusterEvent, hint: Callable[[str, PodInfo], bool], pod: PodInfo, blocker: str) -> bool:
-    """Report whether the plugin that rejected the pod registers for the event, and its hint does not skip it."""
-    return bool(event & _EVENTS_TO_REGISTER.get(blocker, event)) and hint(blocker, pod)
+def _priority_sort(queued: QueuedPod) -> tuple[int, float]:
+    """Order by priority, then time. Upstream: ``PrioritySort``."""
+    return -queued.pod.priority, queued.since
 
 
 def _is_update_for(blocker: str, before: PodInfo, after: PodInfo) -> bool:
@@ -384,4 +415,16 @@ def _is_update_for(blocker: str, before: PodInfo, after: PodInfo) -> bool:
         case "DynamicResources":
             return before.device_claims != after.device_claims
         case _:
-            return False
+            return blocker not in _EVENTS_TO_REGISTER and _is_updated(before.pod, after.pod)
+
+
+def _is_updated(before: Any, after: Any) -> bool:
+    """Report whether more than the status of a pod has changed. Upstream: ``isPodUpdated``."""
+    old, new = before.metadata, after.metadata
+    return bool(
+        before.spec != after.spec
+        or (old.labels or {}) != (new.labels or {})
+        or (old.annotations or {}) != (new.annotations or {})
+        or (old.finalizers or []) != (new.finalizers or [])
+        or (old.ownerReferences or []) != (new.ownerReferences or [])
+    )

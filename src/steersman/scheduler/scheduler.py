@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.durations import parse_duration
@@ -20,23 +21,26 @@ from steersman.scheduler.core import AssumedPod, SchedulerCore, UnschedulablePod
 from steersman.scheduler.decision_log import log_bound, log_failed, logs_decisions
 from steersman.scheduler.devices.readiness import BindingFailedError, awaits_devices
 from steersman.scheduler.event_handlers import EventHandlers
-from steersman.scheduler.framework import ExtenderError
+from steersman.scheduler.framework import PluginError, PluginRejection
 from steersman.scheduler.metrics import SchedulerMetrics
 from steersman.scheduler.writer import SCHEDULER_ERROR, UNSCHEDULABLE, BindingTimeoutError, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from steersman.asynckit.clock import Clock
     from steersman.runtime.context import ControllerContext
+    from steersman.scheduler.configuration.settings import ProfileSettings
     from steersman.scheduler.extenders.chain import ExtenderChain
+    from steersman.scheduler.out_of_tree.runtime import PluginRuntime
+    from steersman.scheduler.out_of_tree.waiting import PermitWait
     from steersman.scheduler.plugins.dynamic_resources import PostFilterResult
 
 _log = logging.getLogger(__name__)
 
 #: Failures of the binding cycle.
 _BINDING_ERRORS: Final = (
-    ClientError, BindingTimeoutError, ClaimChangedError, DevicesNotReadyError, BindingFailedError, ExtenderError
+    ClientError, BindingTimeoutError, ClaimChangedError, DevicesNotReadyError, BindingFailedError, PluginError
 )  # fmt: skip
 #: Bound on concurrent binding and status tasks; the loop waits for a free slot.
 WRITES_MAX: Final = 64
@@ -58,6 +62,7 @@ class Scheduler:
         ``PluginSetError``; ``ConfigError``, OSError for certificates of extenders.
         """
         self._clock = context.clock
+        self._wake_event = asyncio.Event()
         settings = settings or Settings()
         self._extenders = _extenders(settings, self._clock)
         self.core: Final = SchedulerCore(
@@ -66,7 +71,9 @@ class Scheduler:
             monotonic=context.clock.monotonic,
             now=context.clock.now,
             extenders=self._extenders,
+            make_plugins=partial(_make_plugins, settings, context, self._wake),
         )
+        self._informers = context.informers
         #: Keyed by ``schedulerName``, which is also the reporting controller of events.
         self._writers = {
             name: Writer(
@@ -78,7 +85,6 @@ class Scheduler:
             for name in self.core.profiles
         }
         self._claims = ClaimWriter(context.client, self.core.devices)
-        self._wake_event = asyncio.Event()
         self._event_handlers = EventHandlers(context.informers, self.core, wake=self._wake)
         self._writes = Supervisor("scheduler: writes")
         self._free = asyncio.Semaphore(WRITES_MAX)
@@ -106,7 +112,9 @@ class Scheduler:
         """Schedule pods until ``stop``."""
         try:
             self._event_handlers.start()
-            if not await run_unless_stopped(self._event_handlers.wait_synced(), self._stop_requested):
+            if self.core.has_plugins:
+                self._informers.start()
+            if not await run_unless_stopped(self._wait_synced(), self._stop_requested):
                 return
             self._ready.set()
             flushed = self._clock.monotonic()
@@ -127,6 +135,11 @@ class Scheduler:
             await self._writes.close()
             if self._extenders is not None:
                 await self._extenders.close()
+
+    async def _wait_synced(self) -> None:
+        await self._event_handlers.wait_synced()
+        if self.core.has_plugins:
+            await self._informers.wait_synced()
 
     def _wake(self) -> None:
         for writer in self._writers.values():
@@ -159,9 +172,37 @@ class Scheduler:
             self.metrics.attempted(result, seconds)
             if self._logs_decisions and isinstance(result, UnschedulablePod):
                 log_failed(result, seconds)
+            name = f"pod {result.queued.pod.key}"
+            if isinstance(result, AssumedPod) and result.wait is not None:
+                self._free.release()  # waiting pods must not keep others from being bound
+                self._writes.start(name, self._wait_on_permit(result, result.wait, began))
+                continue
             work = self._place(result, began) if isinstance(result, AssumedPod) else self._report(result)
-            self._writes.start(f"pod {result.queued.pod.key}", self._write(work))
+            self._writes.start(name, self._write(work))
         return True
+
+    async def _wait_on_permit(self, placed: AssumedPod, wait: PermitWait, began: float) -> None:
+        """Bind or reject a pod after its Permit plugins have decided. Upstream: ``WaitOnPermit``."""
+        work: Coroutine[Any, Any, None]
+        try:
+            await wait.wait()
+        except PluginRejection as rejected:
+            work = self._reject(placed, rejected)
+        else:
+            work = self._place(placed, began)
+        try:
+            await self._free.acquire()
+        except BaseException:
+            work.close()
+            raise
+        await self._write(work)
+
+    async def _reject(self, placed: AssumedPod, rejected: PluginRejection) -> None:
+        """Forget an assumed pod that a plugin rejected, and report it as unschedulable."""
+        failed = self.core.reject_assumed(placed, rejected.rejection)
+        self._wake()
+        await self._release(placed)
+        await self._report_failure(failed, UNSCHEDULABLE, failed.message)
 
     async def _write(self, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -175,9 +216,9 @@ class Scheduler:
         try:
             if placed.needs_pre_bind:
                 await self._prepare(placed)
-            bound = self._extenders is not None and await self._bind_by_extender(placed, self._extenders)
-            if not bound:
-                await self._writers[placed.profile.name].bind(pod, placed.node)
+            await self._bind(placed)
+        except PluginRejection as rejected:
+            await self._reject(placed, rejected)
         except _BINDING_ERRORS as error:
             _log.info("pod %s was not bound to %s: %s", pod.key, placed.node, error)
             self.core.binding_failed(placed)
@@ -193,12 +234,26 @@ class Scheduler:
             if self._logs_decisions:
                 log_bound(placed, self._clock.monotonic() - began)
 
-    async def _bind_by_extender(self, placed: AssumedPod, extenders: ExtenderChain) -> bool:
-        """Have an extender bind the pod; return False if none is to do so. Raises ``ExtenderError``."""
+    async def _bind(self, placed: AssumedPod) -> None:
+        """Bind the pod by an extender, or by the Bind plugins. Raises ``PluginError``, ``PluginRejection``, ClientError."""
+        pod, node, runtime = placed.queued.pod, placed.node, placed.profile.runtime
+        writer = self._writers[placed.profile.name]
+        if self._extenders is not None and await self._bind_elsewhere(placed, self._extenders.bind(pod, node)):
+            return
+        for name in placed.profile.settings.plugins.points["bind"]:
+            if runtime is None or not runtime.has(name):
+                await writer.bind(pod, node)
+                return
+            if await self._bind_elsewhere(placed, runtime.bind(name, pod, node)):
+                return
+        raise PluginError(f"no bind plugin binds pod {pod.key}")
+
+    async def _bind_elsewhere(self, placed: AssumedPod, work: Coroutine[Any, Any, bool]) -> bool:
+        """Await a binding that an extender or a plugin performs; return False if it does not bind this pod."""
         pod, writer = placed.queued.pod, self._writers[placed.profile.name]
         try:
-            bound = await extenders.bind(pod, placed.node)
-        except ExtenderError:
+            bound = await work
+        except PluginError:
             # The answer may have been lost after the binding: resources stay reserved until the outcome is certain.
             bound = await writer.is_bound(pod, placed.node)
             if not bound:
@@ -222,6 +277,8 @@ class Scheduler:
                 writer.report_devices_pending(pod, placed.node)
                 seconds = parse_duration(profile.settings.args["DynamicResources"]["bindingTimeout"])
                 await self._claims.until_ready(claims, timeout_seconds=seconds)
+        if profile.runtime is not None:
+            await profile.runtime.pre_bind(pod, placed.node)
 
     async def _release(self, placed: AssumedPod) -> None:
         try:
@@ -231,7 +288,7 @@ class Scheduler:
 
     async def _report(self, failed: UnschedulablePod) -> None:
         pod, victims = failed.queued.pod, failed.victims
-        nominated = victims.node if victims is not None else None
+        nominated = failed.nominated_node or None
         reason = SCHEDULER_ERROR if failed.is_fault else UNSCHEDULABLE
         await self._report_failure(failed, reason, failed.message, nominated=nominated)
         await self._release_claims(failed.post_filter_result)
@@ -273,3 +330,20 @@ def _extenders(settings: Settings, clock: Clock) -> ExtenderChain | None:
     from steersman.scheduler.extenders.chain import connect_extenders  # noqa: PLC0415 — few have extenders
 
     return connect_extenders(settings.extenders, clock=clock)
+
+
+def _make_plugins(
+    settings: Settings,
+    context: ControllerContext,
+    wake: Callable[[], None],
+    profile: ProfileSettings,
+    core: SchedulerCore,
+) -> PluginRuntime | None:
+    """Create the out-of-tree plugins of a profile. Raises ``PluginError``."""
+    if not settings.plugins:
+        return None
+    from steersman.scheduler.out_of_tree.handle import SchedulerHandle  # noqa: PLC0415 — few have such plugins
+    from steersman.scheduler.out_of_tree.runtime import make_runtime  # noqa: PLC0415 — as above
+
+    handle = SchedulerHandle(core, context.client, context.informers, wake=wake)
+    return make_runtime(profile, settings.plugins, handle, clock=context.clock)

@@ -22,6 +22,7 @@ from steersman.controlplane.options import APIServerOptions
 from steersman.controlplane.resources import HEARTBEAT_PREFIXES
 from steersman.nodes.options import NodesOptions
 from steersman.runtime.reconcile_log import recording
+from steersman.scheduler.options import Setup, set_up
 from steersman.storage.memory import MemoryStore
 from steersman.testing.application import ClusterApplication, identify, stale_reads
 from steersman.testing.clock import SteadyClock, VirtualClock
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from steersman.controlplane.bootstrap.public_address import PublicEndpoint
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.manager import Runnable
+    from steersman.scheduler.out_of_tree import PluginFactory
     from steersman.storage.dump import StoreDump
     from steersman.storage.store import Store
     from steersman.testing.embedded_components import Components
@@ -88,6 +90,8 @@ class EmbeddedCluster:
         manager_options: ManagerOptions | None = None,
         reflector: ReflectorOptions | None = None,
         configure: Callable[[ServerCore], None] | None = None,
+        scheduler_plugins: Mapping[str, PluginFactory] | None = None,
+        scheduler_config: Mapping[str, Any] | None = None,
     ) -> None:
         """Create a cluster.
 
@@ -96,7 +100,9 @@ class EmbeddedCluster:
         ``store`` is closed by ``stop``; the default is a new store in memory, filled from ``snapshot``. ``reflector``
         configures the informers of the components; by default they open watches rarely if the clock is virtual.
         ``configure`` is called with each new API server before it starts, e.g. to set certificate authorities for a
-        listener. Raises ``ClusterError`` for an unknown controller.
+        listener. ``scheduler_plugins`` are scheduler plugins by name; the default profile enables them, unless
+        ``scheduler_config`` has fields of a ``KubeSchedulerConfiguration``. Raises ``ClusterError`` for an unknown controller
+        and an invalid configuration of the scheduler.
         """
         if isinstance(clock, str):
             clock = VirtualClock() if clock == "virtual" else SteadyClock()
@@ -121,6 +127,7 @@ class EmbeddedCluster:
         self._nodes = NodesOptions(nodes=nodes, pod_events=False) if isinstance(nodes, int) else nodes
         self._controllers = None if controllers is None else _checked(controllers)
         self._has_scheduler = scheduler
+        self._scheduler_setup = _scheduler_setup(scheduler_plugins or {}, scheduler_config)
         self._manager_options = manager_options
         self._reflector = reflector or (QUIET_REFLECTOR if clock.is_virtual else None)
         self._configure = configure
@@ -228,7 +235,7 @@ class EmbeddedCluster:
                 clock=self.clock,
                 dice=self._new_dice(),
                 controllers=self._controllers,
-                has_scheduler=self._has_scheduler,
+                scheduler=self._scheduler_setup if self._has_scheduler else None,
                 nodes=self._nodes,
                 options=self._manager_options,
                 reflector=self._reflector,
@@ -461,3 +468,18 @@ def _checked(controllers: Sequence[str]) -> Sequence[str]:
     if unknown_names := unknown(controllers):
         raise ClusterError(f'controllers: "{unknown_names[0]}" is not in the list of known controllers')
     return controllers
+
+
+def _scheduler_setup(plugins: Mapping[str, Any], configuration: Mapping[str, Any] | None) -> Setup:
+    """Return the scheduler's settings. Raises ``ClusterError``."""
+    setup = set_up()
+    if not plugins and configuration is None:
+        return setup
+    from steersman.scheduler.configuration.errors import ConfigurationError  # noqa: PLC0415 — few tests have these
+    from steersman.scheduler.configuration.loading import with_plugins  # noqa: PLC0415 — as above
+
+    try:
+        loaded = with_plugins(plugins, None if configuration is None else dict(configuration))
+    except ConfigurationError as error:
+        raise ClusterError(f"scheduler_config: {error}") from None
+    return setup._replace(settings=loaded.settings)

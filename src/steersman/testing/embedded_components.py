@@ -17,7 +17,6 @@ from steersman.nodes.registration import RENEW_INTERVAL_SECONDS
 from steersman.runtime.context import ControllerContext
 from steersman.runtime.manager import Manager
 from steersman.runtime.metrics import UnexposedMetrics
-from steersman.scheduler.options import set_up
 from steersman.testing.clock import QUIET_STRETCH_SECONDS
 from steersman.version import KUBERNETES_VERSION, __version__
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from steersman.client.reflector import ReflectorOptions
     from steersman.client.transport import Transport
     from steersman.nodes.options import NodesOptions
+    from steersman.scheduler.options import Setup
     from steersman.testing.clock import SteadyClock, VirtualClock
 
 #: Time for running reconciles to end when the cluster stops.
@@ -57,7 +57,7 @@ async def make_components(
     clock: VirtualClock | SteadyClock,
     dice: Random,
     controllers: Sequence[str] | None,
-    has_scheduler: bool,
+    scheduler: Setup | None,
     nodes: NodesOptions,
     options: ManagerOptions | None = None,
     reflector: ReflectorOptions | None = None,
@@ -80,8 +80,8 @@ async def make_components(
         reflector=reflector,
         shutdown_grace_seconds=_GRACE_SECONDS,
     )
-    if has_scheduler:
-        add_scheduler(manager, _context(manager, transport, SCHEDULER, clock=clock, dice=dice), set_up())
+    if scheduler is not None:
+        add_scheduler(manager, _context(manager, transport, SCHEDULER, clock=clock, dice=dice), scheduler)
     simulated, metadata_watch = None, None
     if nodes.templates():
         simulated = add_nodes(

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from steersman.testing.kit.template import ClusterTemplate
 
 _MARKER: Final = (
-    "cluster(nodes=1, controllers=None, scheduler=True, clock='real', store='memory', feature_gates={}, seed=None): "
+    "cluster(nodes=1, controllers=None, scheduler=True, clock='real', store='memory', feature_gates={}, seed=None, "
+    "scheduler_plugins={}, scheduler_config=None): "
     "options of the fixture `cluster`"
 )
 

@@ -6,15 +6,19 @@ import itertools
 from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
 from random import Random
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from lightkube.models.core_v1 import Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod
 from lightkube.models.storage_v1 import StorageClass
 
 from steersman.apimachinery.trees import Tree
+from steersman.asynckit.clock import FakeClock
 from steersman.scheduler.configuration.settings import Settings
 from steersman.scheduler.core import AssumedPod, SchedulerCore, UnschedulablePod
 from steersman.scheduler.framework import Extenders
+from steersman.scheduler.out_of_tree.handle import SchedulerHandle
+from steersman.scheduler.out_of_tree.runtime import make_runtime
 from steersman.scheduler.pod_info import PodInfo
 
 T = TypeVar("T")
@@ -68,12 +72,19 @@ class World:
         self, *nodes: Node, seed: int = 1, settings: Settings | None = None, extenders: Extenders | None = None
     ) -> None:
         self.now = 0.0
+        self.clock = FakeClock()
+        #: Stands for client and informers, which the plugins of these tests do not use.
+        self.client: Any = SimpleNamespace(clock=self.clock)
+        settings = settings or Settings()
         self.core = SchedulerCore(
-            settings or Settings(),
+            settings,
             dice=Random(seed),
             monotonic=lambda: self.now,
             now=lambda: at(self.now),
             extenders=extenders,
+            make_plugins=lambda profile, core: make_runtime(
+                profile, settings.plugins, SchedulerHandle(core, self.client, self.client, wake=int), clock=self.clock
+            ),
         )
         self.budgets: list[Any] = []
         for node in nodes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 import threading
 from datetime import UTC, datetime, timedelta
 
@@ -194,3 +195,23 @@ def test_shared_certificates_are_valid_in_years_of_virtual_time(tmp_path):
         assert certificate.not_valid_before_utc < NOW
         assert certificate.not_valid_after_utc > NOW + timedelta(days=10 * 365)
         assert pair.key.stat().st_mode & 0o777 == 0o600
+
+
+class Plugin:
+    """A scheduler plugin."""
+
+    def filter(self, state, pod, node):
+        return None
+
+
+def test_scheduler_plugins_are_passed_by_module_and_imported_in_the_other_process():
+    options = ClusterOptions.of({"scheduler_plugins": {"Mine": Plugin, "Other": f"{__name__}:Plugin"}})
+    assert options.scheduler_plugins == {"Mine": f"{__name__}:Plugin", "Other": f"{__name__}:Plugin"}
+    assert options.plugins() == {"Mine": Plugin, "Other": Plugin}
+    assert options.plugin_path == [entry for entry in sys.path if entry]
+
+
+def test_scheduler_plugin_that_cannot_be_imported_is_named():
+    options = ClusterOptions.of({"scheduler_plugins": {"Mine": "nowhere:Plugin"}})
+    with pytest.raises(ClusterOptionError, match=r"scheduler_plugins: Mine: nowhere:Plugin cannot be loaded: Module"):
+        options.plugins()

@@ -29,6 +29,7 @@ from tests.processes import wait_for_end
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import tree
+from steersman.scheduler.out_of_tree import Status
 from steersman.testing.errors import ClockError, ClusterError
 from steersman.testing.faults import FaultError, LeftoverFaults
 from steersman.testing.host.options import ClusterOptionError
@@ -109,6 +110,33 @@ def test_new_cluster_has_a_ready_node_and_one_address():
         assert abs(created - cluster.clock.now()) < timedelta(minutes=5)
         service = request(cluster, "/api/v1/namespaces/default/services/kubernetes")
         assert service["spec"]["ports"][0]["targetPort"] == urlsplit(cluster.url).port
+
+
+class RejectsAll:
+    """A scheduler plugin."""
+
+    def __init__(self, args, handle):
+        self.reason = args.get("reason", "")
+
+    def filter(self, state, pod, node):
+        return Status.unschedulable(self.reason)
+
+
+def test_scheduler_of_the_cluster_runs_plugins_of_the_test():
+    profile = {
+        "plugins": {"filter": {"enabled": [{"name": "RejectsAll"}]}},
+        "pluginConfig": [{"name": "RejectsAll", "args": {"reason": "closed today"}}],
+    }
+    config = {"profiles": [profile]}
+    with Cluster(clock="virtual", scheduler_plugins={"RejectsAll": RejectsAll}, scheduler_config=config) as cluster:
+        cluster.apply(
+            "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default},"
+            " spec: {containers: [{name: c, image: i}]}}"
+        )
+        cluster.settle()
+        pod = request(cluster, "/api/v1/namespaces/default/pods/p")
+    (condition,) = [entry for entry in pod["status"]["conditions"] if entry["type"] == "PodScheduled"]
+    assert condition["message"].startswith("0/1 nodes are available: 1 closed today. ")
 
 
 def test_clusters_of_equal_options_share_no_port_and_no_uid_of_new_objects():

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import msgspec
+
 from steersman.scheduler.configuration.errors import ConfigurationError
 from steersman.scheduler.configuration.extenders import extender_settings, ignored_resources
-from steersman.scheduler.configuration.model import read_configuration
+from steersman.scheduler.configuration.model import API_VERSION, KIND, read_configuration
 from steersman.scheduler.configuration.plugin_args import WITH_ARGS, default_args, seconds_of, with_defaults
-from steersman.scheduler.configuration.plugin_sets import PluginSetError, resolve_plugins
+from steersman.scheduler.configuration.plugin_sets import MULTI_POINT, PLUGINS, PluginSetError, resolve_plugins
 from steersman.scheduler.configuration.settings import (
     BACKOFF_INITIAL_SECONDS,
     BACKOFF_MAX_SECONDS,
@@ -20,7 +22,7 @@ from steersman.scheduler.configuration.validation import check_configuration
 from steersman.scheduler.pod_info import DEFAULT_SCHEDULER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from steersman.apimachinery.trees import Tree
 
@@ -47,9 +49,9 @@ class LoadedConfiguration(NamedTuple):
 
 
 def read(path: Path) -> LoadedConfiguration:
-    """Load a file. Raises ``ConfigurationError`` with the path in the message."""
+    """Load a file, and the out-of-tree plugins that it names. Raises ``ConfigurationError`` with the path in the message."""
     try:
-        configuration = parse_configuration(path.read_bytes())
+        configuration = parse_configuration(path.read_bytes(), find_plugins=_installed)
         if configuration.settings.extenders:
             from steersman.scheduler.extenders.http_extender import check_tls  # noqa: PLC0415 — few have extenders
 
@@ -61,19 +63,48 @@ def read(path: Path) -> LoadedConfiguration:
     return configuration
 
 
-def parse_configuration(raw: bytes) -> LoadedConfiguration:
-    """Decode, default and validate a configuration. Raises ``ConfigurationError`` with all validation errors."""
-    tree = _with_defaults(read_configuration(raw))
-    errors = list(dict.fromkeys(map(str, check_configuration(tree))))
+def with_plugins(plugins: Mapping[str, Any], configuration: Tree | None = None) -> LoadedConfiguration:
+    """Return a configuration with these out-of-tree plugins; without a ``configuration`` the default profile enables
+    them at all their extension points. Raises ``ConfigurationError``.
+    """
+    from steersman.scheduler.out_of_tree.registry import check_plugins  # noqa: PLC0415 — few have such plugins
+
+    check_plugins(plugins)
+    if configuration is None:
+        enabled = {"enabled": [{"name": name} for name in plugins]}
+        configuration = {"profiles": [{"plugins": {MULTI_POINT: enabled}}]}
+    tree = {"apiVersion": API_VERSION, "kind": KIND, **configuration}
+    return parse_configuration(msgspec.json.encode(tree), find_plugins=lambda _: plugins)
+
+
+def _installed(names: Collection[str]) -> Mapping[str, Any]:
+    from steersman.scheduler.out_of_tree.registry import load_installed  # noqa: PLC0415 — few have such plugins
+
+    return load_installed(names)
+
+
+def parse_configuration(
+    raw: bytes, *, find_plugins: Callable[[Collection[str]], Mapping[str, Any]] = lambda _: {}
+) -> LoadedConfiguration:
+    """Decode, default and validate a configuration. Raises ``ConfigurationError`` with all validation errors.
+
+    ``find_plugins`` returns the classes of out-of-tree plugins among the names that no plugin in tree has.
+    """
+    decoded = read_configuration(raw)
+    unknown = _plugin_names(decoded) - PLUGINS.keys()
+    out_of_tree = find_plugins(unknown) if unknown else {}
+    tree = _with_defaults(decoded)
+    errors = list(dict.fromkeys(map(str, check_configuration(tree, out_of_tree))))
     if errors:
         raise ConfigurationError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
     extenders = tree.get("extenders") or ()
     settings = Settings(
         profiles=tuple(
-            _profile(profile, tree["percentageOfNodesToScore"], ignored_resources(extenders))
+            _profile(profile, tree["percentageOfNodesToScore"], ignored_resources(extenders), out_of_tree)
             for profile in tree["profiles"]
         ),
         extenders=tuple(map(extender_settings, extenders)),
+        plugins=out_of_tree,
         pod_initial_backoff_seconds=float(tree["podInitialBackoffSeconds"]),
         pod_max_backoff_seconds=float(tree["podMaxBackoffSeconds"]),
     )
@@ -106,7 +137,17 @@ def _with_zero_defaults(defaults: Tree, configured: Tree | None) -> Tree:
     return {**defaults, **values}
 
 
-def _profile(profile: Tree, share: int, ignored: Sequence[str]) -> ProfileSettings:
+def _plugin_names(tree: Tree) -> set[str]:
+    """Return the names of all plugins that a configuration enables or configures."""
+    names: set[str] = set()
+    for profile in tree.get("profiles") or ():
+        sets = [plugin_set for plugin_set in (profile.get("plugins") or {}).values() if plugin_set]
+        entries = [entry for plugin_set in sets for entry in plugin_set.get("enabled") or ()]
+        names.update(entry["name"] for entry in (*entries, *(profile.get("pluginConfig") or ())))
+    return names
+
+
+def _profile(profile: Tree, share: int, ignored: Sequence[str], out_of_tree: Mapping[str, Any]) -> ProfileSettings:
     """Return the settings of a profile. ``ignored``: resources that NodeResourcesFit ignores for extenders."""
     name = profile["schedulerName"]
     args = {
@@ -117,7 +158,7 @@ def _profile(profile: Tree, share: int, ignored: Sequence[str]) -> ProfileSettin
         fit = args["NodeResourcesFit"]
         args["NodeResourcesFit"] = {**fit, "ignoredResources": [*(fit.get("ignoredResources") or ()), *ignored]}
     try:
-        plugins = resolve_plugins(profile.get("plugins"), scheduler_name=name)
+        plugins = resolve_plugins(profile.get("plugins"), scheduler_name=name, out_of_tree=_points(out_of_tree))
     except PluginSetError as error:
         raise ConfigurationError(
             f"initializing profiles: creating profile for scheduler name {name}: {error}"
@@ -128,6 +169,15 @@ def _profile(profile: Tree, share: int, ignored: Sequence[str]) -> ProfileSettin
         plugins=plugins,
         args=args,
     )
+
+
+def _points(out_of_tree: Mapping[str, Any]) -> Mapping[str, frozenset[str]]:
+    """Return the extension points of out-of-tree plugins."""
+    if not out_of_tree:
+        return {}
+    from steersman.scheduler.out_of_tree.registry import extension_points  # noqa: PLC0415 — few have such plugins
+
+    return {name: extension_points(plugin) for name, plugin in out_of_tree.items()}
 
 
 def _options(election: Tree, connection: Tree) -> dict[str, Any]:

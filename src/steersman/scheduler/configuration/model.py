@@ -9,7 +9,7 @@ from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.typemodel import Field, ListOf, Scalar, ScalarKind, Struct
 from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.scheduler.configuration.errors import ConfigurationError
-from steersman.scheduler.configuration.plugin_sets import MULTI_POINT, POINTS
+from steersman.scheduler.configuration.plugin_sets import MULTI_POINT, PLUGINS, POINTS
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct
 
@@ -180,8 +180,12 @@ def _raise_strict(complaints: list[str]) -> None:
 
 
 def _decode_args(name: str, args: Any) -> Tree:
-    if name not in _ARGS:
+    if name in PLUGINS and name not in _ARGS:
         return {}  # the plugin has no arguments
+    if name not in _ARGS:  # out of tree: the plugin checks them
+        if not isinstance(args, dict):
+            raise ConfigurationError(f"decoding args for plugin {name}: it is no object")
+        return args
     kind = f"{name}Args"
     try:
         return _decode_strict(_args(name), _with_kind(args, kind, name))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from steersman.apimachinery.gotext import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     Tree = Mapping[str, Any]
 
@@ -75,15 +75,23 @@ class EnabledPlugins(NamedTuple):
         return name in self.points[point]
 
 
-def resolve_plugins(plugins: Tree | None, *, scheduler_name: str = "") -> EnabledPlugins:
-    """Resolve a profile's ``plugins``; None gives the defaults. Raises ``PluginSetError``."""
+def resolve_plugins(
+    plugins: Tree | None, *, scheduler_name: str = "", out_of_tree: Mapping[str, frozenset[str]] | None = None
+) -> EnabledPlugins:
+    """Resolve a profile's ``plugins``; None gives the defaults. ``out_of_tree``: extension points of further plugins.
+
+    Raises ``PluginSetError``.
+    """
+    points_by_plugin = {**PLUGINS, **(out_of_tree or {})}
     configured = plugins or {}
     multi = _merge_plugins(configured.get(MULTI_POINT) or {})
     sets = {point: configured.get(point) or {} for point in POINTS}
     for point, plugin_set in sets.items():
-        _check_single(point, plugin_set)
+        _check_single(point, plugin_set, points_by_plugin)
     names = [plugin["name"] for plugin in multi]
-    points = {point: tuple(_plugins_at(point, plugin_set, names)) for point, plugin_set in sets.items()}
+    points = {
+        point: tuple(_plugins_at(point, plugin_set, names, points_by_plugin)) for point, plugin_set in sets.items()
+    }
     count = len(points["queueSort"])
     if count != 1:
         raise PluginSetError(
@@ -117,19 +125,21 @@ def _merge_plugins(custom: Tree) -> list[Tree]:
     return plugins + [plugin for number, plugin in enumerate(enabled) if number not in replacing]
 
 
-def _check_single(point: str, plugin_set: Tree) -> None:
+def _check_single(point: str, plugin_set: Tree, points_by_plugin: Mapping[str, frozenset[str]]) -> None:
     seen: set[str] = set()
     for plugin in plugin_set.get("enabled") or ():
         name = plugin["name"]
-        _require_known(point, name)
-        if point not in PLUGINS[name]:
+        _require_known(point, name, points_by_plugin)
+        if point not in points_by_plugin[name]:
             raise PluginSetError(f"plugin {quote(name)} does not extend {_go_name(point)} plugin")
         if name in seen:
             raise PluginSetError(f"plugin {quote(name)} already registered as {quote(_go_name(point))}")
         seen.add(name)
 
 
-def _plugins_at(point: str, plugin_set: Tree, multi: Iterable[str]) -> list[str]:
+def _plugins_at(
+    point: str, plugin_set: Tree, multi: Iterable[str], points_by_plugin: Mapping[str, frozenset[str]]
+) -> list[str]:
     """Return the plugins of one extension point: explicit ones that override ``multiPoint``, the rest of
     ``multiPoint``, other explicit ones.
     """
@@ -140,8 +150,8 @@ def _plugins_at(point: str, plugin_set: Tree, multi: Iterable[str]) -> list[str]
     overriding: set[str] = set()
     general: list[str] = []
     for name in multi:
-        _require_known(point, name)
-        if point not in PLUGINS[name] or name in disabled:
+        _require_known(point, name, points_by_plugin)
+        if point not in points_by_plugin[name] or name in disabled:
             continue
         if name in explicit:
             overriding.add(name)
@@ -153,8 +163,8 @@ def _plugins_at(point: str, plugin_set: Tree, multi: Iterable[str]) -> list[str]
     return [*first, *general, *(name for name in explicit if name not in overriding)]
 
 
-def _require_known(point: str, name: str) -> None:
-    if name not in PLUGINS:
+def _require_known(point: str, name: str, points_by_plugin: Collection[str]) -> None:
+    if name not in points_by_plugin:
         raise PluginSetError(f"{_go_name(point)} {quote(name)} does not exist")
 
 

@@ -37,6 +37,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     profiles: tuple[ProfileSettings, ...] = (ProfileSettings(),)
     #: In the order of the configuration.
     extenders: tuple[ExtenderSettings, ...] = ()
+    #: Classes of the out-of-tree plugins that the profiles may enable, by name.
+    plugins: Mapping[str, Any] = msgspec.field(default_factory=dict)
     pod_initial_backoff_seconds: float = BACKOFF_INITIAL_SECONDS
     pod_max_backoff_seconds: float = BACKOFF_MAX_SECONDS
     #: Maximum time in the unschedulable queue; set by a flag only.

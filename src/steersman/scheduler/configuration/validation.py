@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.field import Path
@@ -13,7 +13,7 @@ from steersman.scheduler.configuration.plugin_args import WITH_ARGS, check_args,
 from steersman.scheduler.configuration.plugin_sets import PLUGINS, POINTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
@@ -25,8 +25,8 @@ _REMOVED_SINCE: Final = "v1"
 _PERIODS: Final = ("leaseDuration", "renewDeadline", "retryPeriod")
 
 
-def check_configuration(tree: Tree) -> Iterator[FieldError]:
-    """Validate a configuration that has its defaults."""
+def check_configuration(tree: Tree, out_of_tree: Mapping[str, Any]) -> Iterator[FieldError]:
+    """Validate a configuration that has its defaults. ``out_of_tree``: further plugins by name."""
     connection = tree["clientConnection"]
     if connection["burst"] < 0:
         yield field.invalid(Path("clientConnection", "burst"), connection["burst"], "must be non-negative")
@@ -35,7 +35,7 @@ def check_configuration(tree: Tree) -> Iterator[FieldError]:
     if tree["parallelism"] <= 0:
         detail = "should be an integer value greater than zero"
         yield field.invalid(Path("parallelism"), tree["parallelism"], detail)
-    yield from _check_profiles(tree["profiles"], Path("profiles"))
+    yield from _check_profiles(tree["profiles"], Path("profiles"), out_of_tree)
     yield from _check_share(tree, Path("percentageOfNodesToScore"))
     first, longest = tree["podInitialBackoffSeconds"], tree["podMaxBackoffSeconds"]
     if first <= 0:
@@ -66,7 +66,7 @@ def _check_share(tree: Tree, path: Path) -> Iterator[FieldError]:
         yield field.invalid(path, share, "not in valid range [0-100]")
 
 
-def _check_profiles(profiles: Sequence[Tree], path: Path) -> Iterator[FieldError]:
+def _check_profiles(profiles: Sequence[Tree], path: Path, out_of_tree: Mapping[str, Any]) -> Iterator[FieldError]:
     seen: set[str] = set()
     for number, profile in enumerate(profiles):
         profile_path, name = path.index(number), profile.get("schedulerName") or ""
@@ -74,10 +74,22 @@ def _check_profiles(profiles: Sequence[Tree], path: Path) -> Iterator[FieldError
             yield field.required(profile_path.child("schedulerName"))
         yield from _check_share(profile, profile_path.child("percentageOfNodesToScore"))
         yield from _check_plugins(profile.get("plugins") or {}, profile_path.child("plugins"))
-        yield from _check_plugin_configs(profile.get("pluginConfig") or (), profile_path.child("pluginConfig"))
+        yield from _check_plugin_configs(
+            profile.get("pluginConfig") or (), profile_path.child("pluginConfig"), out_of_tree
+        )
         if name in seen:
             yield field.duplicate(profile_path.child("schedulerName"), name)
         seen.add(name)
+    yield from _check_common_queue_sort(profiles, path)
+
+
+def _check_common_queue_sort(profiles: Sequence[Tree], path: Path) -> Iterator[FieldError]:
+    """Reject different QueueSort plugins: all profiles share the queue. Upstream: ``validateCommonQueueSort``."""
+    sets = [(profile.get("plugins") or {}).get("queueSort") or {} for profile in profiles]
+    for number, plugin_set in enumerate(sets):
+        if plugin_set != sets[0]:
+            queue_sort_path = path.index(number).child("plugins", "queueSort")
+            yield field.invalid(queue_sort_path, plugin_set, "must be the same for all profiles")
 
 
 def _check_plugins(plugins: Tree, path: Path) -> Iterator[FieldError]:
@@ -94,7 +106,7 @@ def _removed(path: Path, name: str) -> FieldError:
     )
 
 
-def _check_plugin_configs(configs: Sequence[Tree], path: Path) -> Iterator[FieldError]:
+def _check_plugin_configs(configs: Sequence[Tree], path: Path, out_of_tree: Mapping[str, Any]) -> Iterator[FieldError]:
     seen: set[str] = set()
     for number, config in enumerate(configs):
         item_path, name = path.index(number), config["name"]
@@ -103,7 +115,19 @@ def _check_plugin_configs(configs: Sequence[Tree], path: Path) -> Iterator[Field
         seen.add(name)
         if name in _REMOVED:
             yield _removed(item_path, name)
+        elif name in out_of_tree:
+            yield from _check_plugin_args(out_of_tree[name], config["args"], item_path.child("args"))
         elif name not in PLUGINS:
-            yield field.not_supported(item_path.child("name"), name, sorted(PLUGINS))
+            yield field.not_supported(item_path.child("name"), name, sorted([*PLUGINS, *out_of_tree]))
         elif name in WITH_ARGS:
             yield from check_args(name, config["args"], item_path.child("args"))
+
+
+def _check_plugin_args(plugin: Any, args: Tree, path: Path) -> Iterator[FieldError]:
+    """Validate the arguments of an out-of-tree plugin."""
+    from steersman.scheduler.out_of_tree.registry import convert_args  # noqa: PLC0415 — few have such plugins
+
+    try:
+        convert_args(plugin, args)
+    except ValueError as error:
+        yield field.invalid(path, args, str(error))

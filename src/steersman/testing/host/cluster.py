@@ -117,6 +117,8 @@ class HostedCluster:
             options=self._server_options(),
             manager_options=self._manager_options(),
             configure=self._configure,
+            scheduler_plugins=self._options.plugins(),
+            scheduler_config=self._options.scheduler_config,
         )
         await self.embedded.start()
         self._first = snapshot
