@@ -103,8 +103,8 @@ class ClaimResolver:
     async def _resolve(self, url: str, access_token: str) -> Any:
         try:
             document = await self._fetch(url, token=access_token)
-        except OSError as error:
-            raise DistributedClaimError(f"while getting distributed claim {quote(self._claim)}: {error}") from error
+        except OSError as failure:
+            raise DistributedClaimError(f"while getting distributed claim {quote(self._claim)}: {failure}") from failure
         try:
             text = document.decode("ascii").strip()
             unverified = jws.read_unverified(text)
@@ -117,10 +117,10 @@ class ClaimResolver:
             raise DistributedClaimError(f"verifying untrusted issuer {issuer} failed")
         try:
             claims = await self._verifier(issuer).verified(text, unverified.header)
-        except InvalidCredentials as error:
+        except InvalidCredentials as rejection:
             raise DistributedClaimError(
-                f"verify distributed claim token: {str(error).removeprefix('oidc: verify token: ')}"
-            ) from error
+                f"verify distributed claim token: {str(rejection).removeprefix('oidc: verify token: ')}"
+            ) from rejection
         if self._claim not in claims:
             raise DistributedClaimError(
                 f"jwt returned by distributed claim endpoint {quote(url)} did not contain claim: {self._claim}"
