@@ -30,7 +30,7 @@ _GENERIC: Final = (
         values.names,
         "Regular expressions of the origins that CORS allows; each must pin the host at both ends, e.g. //example\\.com(:|$)",
     ),
-    Flag("debug-socket-path", str, "Unix socket for profiles", unused="there is no Go runtime to profile"),
+    Flag("debug-socket-path", values.path, "Unix socket for /debug/pprof and /debug/flags without authentication"),
     Flag(
         "default-not-ready-toleration-seconds",
         values.integer,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.health.component_probes import Components
     from steersman.asynckit.clock import Clock
+    from steersman.controlplane.debug_socket import DebugSocket
     from steersman.controlplane.encryption import EncryptionAtRest
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
@@ -63,6 +64,7 @@ class APIServer:
         self._core: ServerCore | None = None
         self._serving: Serving | None = None
         self._certificates: DynamicCertificates | None = None
+        self._debug_socket: DebugSocket | None = None
         self._client_certificates: tuple[FileFollower, ...] = ()
         self._tasks = Supervisor("API server process")
         #: URL and credentials of the admin.
@@ -127,6 +129,7 @@ class APIServer:
         await self._serving.start(sock, certificates.tls.context)
         self._tasks.start("TLS files", certificates.run())
         self._follow_client_certificates(core)
+        await self._start_debug_socket(core)
         self._write_kubeconfig(self.pki, directory, port)
         self._start_memory_tasks()
         await core.start()
@@ -200,6 +203,16 @@ class APIServer:
         if not address and self.options.endpoint_reconciler_type != "none":
             _log.warning("this machine has no address that others could reach: the Endpoints kubernetes are left alone")
         return address
+
+    async def _start_debug_socket(self, core: ServerCore) -> None:
+        """Serve profiles without authentication, if a path is given. Raises ``OptionError``."""
+        if self.options.debug_socket_path is None:
+            return
+        from steersman.controlplane.debug_socket import DebugSocket  # noqa: PLC0415 — few servers have one
+
+        path = self.options.debug_socket_path
+        self._debug_socket = DebugSocket(path, clock=self._clock, on_verbosity=core.set_request_log)
+        await self._debug_socket.start()
 
     def _start_memory_tasks(self) -> None:
         trimmer = process_trimmer(self._clock, is_busy=are_workers_busy)
@@ -384,6 +397,8 @@ class APIServer:
             self._core.end_watches()
         if self._serving is not None:
             await self._serving.stop(grace_seconds=grace)
+        if self._debug_socket is not None:
+            await self._debug_socket.stop()
         await self._tasks.close()
         if self._key_file is not None:
             await asyncio.wait([self._key_file])  # a thread writes the file, which cannot be cancelled

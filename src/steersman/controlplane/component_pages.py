@@ -18,7 +18,7 @@ from steersman.runtime.build import build
 from steersman.runtime.http import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from steersman.apimachinery.zpages import PageContent
     from steersman.asynckit.clock import Clock
@@ -62,14 +62,16 @@ def add_pages(server: HttpServer, description: ComponentDescription, *, clock: C
         server.add_for_request("/statusz", status)
 
 
-def add_debug_flags(server: HttpServer) -> None:
-    """Serve ``/debug/flags``."""
+def add_debug_flags(server: HttpServer, *, on_verbosity: Callable[[], None] = lambda: None) -> None:
+    """Serve ``/debug/flags``; ``on_verbosity`` is called after the verbosity is set."""
 
     async def index(_: Request) -> Page:
         return debug_flags.index_page()
 
     async def verbosity(request: Request) -> Page:
-        return debug_flags.verbosity_page(request.method, request.body)
+        page = debug_flags.verbosity_page(request.method, request.body)
+        on_verbosity()
+        return page
 
     server.add_for_request(debug_flags.PREFIX, index)
     server.add_prefix(f"{debug_flags.PREFIX}/", index)

@@ -173,7 +173,7 @@ class ServerCore:
         add_about(routes, collectors=collectors, metric_filter=metric_filter(self._options))
         add_zpages(routes, self._options.reported_flags, clock=self._clock, gates=self._options.feature_gates)
         if self._options.profiling:
-            add_debug(routes, on_verbosity=self._set_request_log)
+            add_debug(routes, on_verbosity=self.set_request_log)
         if self._flow_control is not None:
             add_flow_control_dumps(routes, self._flow_control.control, clock=self._clock)
         add_openid(
@@ -222,7 +222,7 @@ class ServerCore:
 
         return with_disabled_features(self.resources.router, gates)
 
-    def _set_request_log(self) -> None:
+    def set_request_log(self) -> None:
         """Log requests if the verbosity of the log enables it."""
         self.app.request_log = RequestLog.if_enabled(self._clock)
 

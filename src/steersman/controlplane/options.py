@@ -233,6 +233,8 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     allow_metric_labels_manifest: str = ""
     #: Serve ``/debug/pprof`` and ``/debug/flags``.
     profiling: bool = True
+    #: Unix socket with the same pages without authentication; None: there is none.
+    debug_socket_path: Path | None = None
     #: Flags and their values for ``/flagz``.
     reported_flags: dict[str, str] = {}
 
