@@ -34,6 +34,7 @@ from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access_endpoints import access_endpoints
 from steersman.controlplane.admission_configuration import read_admission_configuration
 from steersman.controlplane.options import OptionError
+from steersman.controlplane.plugin_webhooks import PluginWebhooks
 from steersman.controlplane.runtime_config import served_resources
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.kinds.resource.shared.admin_access import NamespaceLabels
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.access import Authentication, Authorization
+    from steersman.controlplane.kubeconfig_webhook import KubeconfigWebhook
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
 
@@ -91,18 +93,9 @@ class Resources:
         self.webhook_metrics = WebhookMetrics(self.condition_metrics)
         self.policy_metrics = PolicyMetrics(self.condition_metrics)
         self.conversions = ConversionServices(self.webhook_clients, clock=clock, dice=dice)
-        webhooks = WebhookServices(
-            self.registry,
-            authorizer=authorizer,
-            clients=self.webhook_clients,
-            dice=dice,
-            metrics=self.webhook_metrics,
-        )
-        plugins = _plugins(
-            options, self.registry, authorizer, dice, webhooks=webhooks, policy_metrics=self.policy_metrics
-        )
+        self._plugin_webhooks: Final = PluginWebhooks(clock=clock, dice=dice)
         self.plugin_metrics = PluginMetrics()
-        self.admission = AdmissionChain(plugins, metrics=self.plugin_metrics)
+        self.admission = AdmissionChain(self._plugins(options, authorizer, dice), metrics=self.plugin_metrics)
         #: Connections to kubelets, pods and services; enabled by a certificate.
         self.connections = Connections(clock, address_types=options.kubelet_preferred_address_types)
         #: Probes of the other components; upstream's ports by default.
@@ -125,6 +118,25 @@ class Resources:
             deletes_corrupt=options.feature_gates.get(FEATURE_GATE, False),
         )
 
+    def _plugins(self, options: APIServerOptions, authorizer: Authorizer, dice: Random) -> list[Plugin]:
+        """Return the enabled admission plugins."""
+        webhooks = WebhookServices(
+            self.registry,
+            authorizer=authorizer,
+            clients=self.webhook_clients,
+            dice=dice,
+            metrics=self.webhook_metrics,
+        )
+        return _plugins(
+            options,
+            self.registry,
+            authorizer,
+            dice,
+            webhooks=webhooks,
+            policy_metrics=self.policy_metrics,
+            open_webhook=self._plugin_webhooks.open,
+        )
+
     def _kinds(self, options: APIServerOptions, authorization: Authorization) -> BuiltInKinds:
         own = _strategies(
             options,
@@ -141,9 +153,10 @@ class Resources:
         return None if entry is None else entry.tree()["metadata"].get("labels") or {}
 
     async def close(self) -> None:
-        """Close the remaining watches and the tasks of caches."""
+        """Close the remaining watches, webhooks, and the tasks of caches."""
         self.registry.close()
         self.webhook_clients.close()
+        await self._plugin_webhooks.close()
         await self._tasks.close()
 
 
@@ -221,6 +234,7 @@ def _plugins(
     *,
     webhooks: WebhookServices,
     policy_metrics: PolicyMetrics,
+    open_webhook: Callable[[str, float], KubeconfigWebhook],
 ) -> list[Plugin]:
     """Return the enabled admission plugins."""
     configurations = read_admission_configuration(options.admission_control_config_file)
@@ -241,7 +255,9 @@ def _plugins(
         ValidatingAdmissionPolicy(registry, authorizer=authorizer, metrics=policy_metrics),
         ValidatingAdmissionWebhook(webhooks),
     )
-    optional = optional_plugins(registry, authorizer=authorizer, configurations=configurations)
+    optional = optional_plugins(
+        registry, authorizer=authorizer, configurations=configurations, open_webhook=open_webhook
+    )
     available = {plugin.name for plugin in plugins} | optional.keys()
     enabled, disabled = set(options.enable_admission_plugins), set(options.disable_admission_plugins)
     if options.admission_control:

@@ -1,6 +1,9 @@
 """Registry and admission out of options."""
 
+import json
+
 import pytest
+from tests.unit.review_webhook import review_webhook
 
 from steersman.apiserver.request import RequestContext, UserInfo
 from steersman.asynckit.clock import FakeClock, RealClock
@@ -10,6 +13,9 @@ from steersman.controlplane.resources import Resources
 from steersman.controlplane.service_account_keys import ServiceAccountKeys
 from steersman.schema.resources import table
 from steersman.storage.memory import MemoryStore
+from steersman.testing import InProcessAPIServer
+
+NAMESPACE = "/api/v1/namespaces/default"
 
 
 def build(options: APIServerOptions) -> Resources:
@@ -113,3 +119,38 @@ async def test_unknown_admission_plugin_is_rejected(flag):
 async def test_invalid_service_cluster_ip_range_is_rejected(text):
     with pytest.raises(OptionError, match="service-cluster-ip-range"):
         build(APIServerOptions(service_cluster_ip_range=text))
+
+
+@pytest.mark.parametrize(("allowed", "code"), [(True, 201), (False, 403)])
+async def test_images_are_reviewed_by_the_webhook_of_the_configuration(tmp_path, allowed, code):
+    async with review_webhook(tmp_path, lambda _: {"allowed": allowed}) as (webhook, kubeconfig):
+        settings = {"kubeConfigFile": str(kubeconfig), "allowTTL": 50, "denyTTL": 50, "retryBackoff": 500}
+        configuration = {
+            "apiVersion": "apiserver.config.k8s.io/v1",
+            "kind": "AdmissionConfiguration",
+            "plugins": [{"name": "ImagePolicyWebhook", "configuration": {"imagePolicy": settings}}],
+        }
+        file = tmp_path / "admission.json"
+        file.write_text(json.dumps(configuration))
+        options = APIServerOptions(
+            ephemeral=True, enable_admission_plugins=("ImagePolicyWebhook",), admission_control_config_file=file
+        )
+        pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "one:1"}]}}
+        async with InProcessAPIServer(options=options) as server:
+            await server.request("POST", f"{NAMESPACE}/serviceaccounts", body=b'{"metadata":{"name":"default"}}')
+            answer = await server.request("POST", f"{NAMESPACE}/pods", body=json.dumps(pod).encode())
+    assert answer.code == code
+    assert webhook.specs == [{"containers": [{"image": "one:1"}], "namespace": "default"}]
+
+
+def test_malformed_kubeconfig_of_images_is_an_error_of_the_options(tmp_path):
+    file = tmp_path / "admission.json"
+    plugin = {"name": "ImagePolicyWebhook", "configuration": {"imagePolicy": {"kubeConfigFile": "/none"}}}
+    file.write_text(
+        json.dumps({"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": [plugin]})
+    )
+    options = APIServerOptions(
+        ephemeral=True, enable_admission_plugins=("ImagePolicyWebhook",), admission_control_config_file=file
+    )
+    with pytest.raises(OptionError, match=r"--admission-control-config-file: ImagePolicyWebhook: .*/none"):
+        build(options)

@@ -1,4 +1,4 @@
-"""``CertificateApproval``, ``CertificateSigning``, ``CertificateSubjectRestriction``: permissions on certificate
+"""``CertificateApproval``, ``CertificateSigning``, ``CertificateSubjectRestriction``, ``ClusterTrustBundleAttest``: permissions on certificate
 signers.
 
 Approving or signing a request requires a permission on its signer beside that on the request.
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from steersman.schema.resources import Resource
 
 
+_TRUST_BUNDLES: Final = "clustertrustbundles.certificates.k8s.io"
+_COLLECTION_FIELDS: Final = frozenset({"ownerReferences", "finalizers", "managedFields"})
 _REQUESTS: Final = "certificatesigningrequests.certificates.k8s.io"
 #: Signer of client certificates for this API server.
 CLIENT_SIGNER: Final = "kubernetes.io/kube-apiserver-client"
@@ -72,6 +74,40 @@ class CertificateSigning(_SignerPlugin):
         """Raise 403 without the permission, unless certificate and conditions are unchanged."""
         if _issued(attributes.object) != _issued(attributes.old_object):
             await self.check(attributes)
+
+
+class ClusterTrustBundleAttest(Plugin):
+    """Require ``attest`` on the signer to write a ClusterTrustBundle that names one.
+
+    Upstream: plugin/pkg/admission/certificates/ctbattest/admission.go
+    """
+
+    name: ClassVar[str] = "ClusterTrustBundleAttest"
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer: Final = authorizer
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """True for creates and updates of ClusterTrustBundles."""
+        return resource.group_resource == _TRUST_BUNDLES and operation in (Operation.CREATE, Operation.UPDATE)
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Raise 403 without the permission, unless an update changes owners, finalizers and managed fields only."""
+        signer = ((attributes.object or {}).get("spec") or {}).get("signerName") or ""
+        if not signer or _without_collection_fields(attributes.object) == _without_collection_fields(
+            attributes.old_object
+        ):
+            return
+        if not await may_use_signer(self._authorizer, attributes.user, "attest", signer):
+            raise attributes.forbidden(f"user not permitted to attest for signerName {quote(signer)}")
+
+
+def _without_collection_fields(obj: Tree | None) -> Tree | None:
+    """Return an object without the metadata that garbage collection changes. Upstream: ``IsOnlyMutatingGCFields``."""
+    if obj is None:
+        return None
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in _COLLECTION_FIELDS}
+    return {**obj, "metadata": metadata}
 
 
 class CertificateSubjectRestriction(Plugin):

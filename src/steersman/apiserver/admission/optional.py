@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.admission.image_policy import ReviewWebhook
     from steersman.apiserver.admission.interface import Plugin
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.generic.registry import Registry
@@ -33,10 +34,14 @@ _BY_NAMESPACE: Final = {
 
 
 def optional_plugins(
-    registry: Registry, *, authorizer: Authorizer, configurations: Mapping[str, Tree] | None = None
+    registry: Registry,
+    *,
+    authorizer: Authorizer,
+    configurations: Mapping[str, Tree] | None = None,
+    open_webhook: Callable[[str, float], ReviewWebhook] | None = None,
 ) -> Mapping[str, Callable[[], Plugin]]:
     """Return the plugins' factories by name, which raise ValueError for an invalid configuration. Modules are imported
-    lazily.
+    lazily. ``open_webhook``: see ``ImagePolicyWebhook``.
     """
     plugin_configurations = configurations or {}
     stored = registry.stored
@@ -56,6 +61,16 @@ def optional_plugins(
                 "event_rate_limit",
                 plugin_configurations.get("EventRateLimit") or {},
                 clock=registry.clock,
+            )
+        ),
+        "ClusterTrustBundleAttest": partial(_make, "ClusterTrustBundleAttest", "certificates", authorizer),
+        "ImagePolicyWebhook": (
+            lambda: _make(
+                "ImagePolicyWebhook",
+                "image_policy",
+                plugin_configurations.get("ImagePolicyWebhook"),
+                clock=registry.clock,
+                open_webhook=open_webhook,
             )
         ),
         "NamespaceAutoProvision": (

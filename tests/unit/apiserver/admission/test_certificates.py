@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+from types import SimpleNamespace
 
 import pytest
 from cryptography import x509
@@ -13,10 +14,12 @@ from steersman.apiserver.admission.certificates import (
     CertificateApproval,
     CertificateSigning,
     CertificateSubjectRestriction,
+    ClusterTrustBundleAttest,
     common_name,
     may_use_signer,
     organizations,
 )
+from steersman.apiserver.admission.interface import Operation
 from steersman.apiserver.authz.interface import ALLOW, NO_OPINION
 from steersman.apiserver.request import UserInfo
 
@@ -113,3 +116,34 @@ def test_organizations_rejects_malformed_request():
     assert common_name(pem("a")) == ""
     with pytest.raises(ValueError, match="PEM"):
         organizations("eA==")
+
+
+def bundle(signer="example.com/s", **metadata):
+    return {"metadata": {"name": "b", **metadata}, "spec": {"signerName": signer, "trustBundle": "pem"}}
+
+
+def forbidden_text(text):
+    return PermissionError(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "right", "allowed"),
+    [
+        (None, bundle(), ("attest", "example.com/s"), True),
+        (None, bundle(), ("attest", "example.com/*"), True),
+        (None, bundle(), ("sign", "example.com/s"), False),
+        (None, bundle(""), ("", ""), True),
+        (bundle(), bundle(labels={"a": "b"}), ("", ""), False),
+        (bundle(), bundle(finalizers=["x/y"], ownerReferences=[], managedFields=[]), ("", ""), True),
+    ],
+)
+async def test_trust_bundle_of_a_signer_requires_a_permission_on_it(old, new, right, allowed):
+    attributes = SimpleNamespace(
+        object=new, old_object=old, user=UserInfo("tester"), forbidden=forbidden_text, operation=Operation.UPDATE
+    )
+    validated = ClusterTrustBundleAttest(Rights(right)).validate(attributes)
+    if allowed:
+        await validated
+    else:
+        with pytest.raises(PermissionError, match=r'user not permitted to attest for signerName "example.com/s"'):
+            await validated
