@@ -66,6 +66,13 @@ def _copy(node: Any) -> Any:
     return [_copy(item) for item in node] if isinstance(node, list) else node
 
 
+def in_key_order(tree: Any) -> Any:
+    """Return a copy whose objects have sorted keys, as Go writes maps."""
+    if isinstance(tree, dict):
+        return {key: in_key_order(tree[key]) for key in sorted(tree)}
+    return [in_key_order(item) for item in tree] if isinstance(tree, list) else tree
+
+
 def tree_key(tree: Any) -> bytes:
     """Return a key that is equal for trees that are the same JSON, whatever the order of their keys."""
     return _sorted_json(tree)

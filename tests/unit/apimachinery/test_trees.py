@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.apimachinery.codec import decode_json_exactly
-from steersman.apimachinery.trees import copy_tree, same_tree
+from steersman.apimachinery.trees import copy_tree, in_key_order, same_tree
 from steersman.apimachinery.workmeter import Allowance, WorkLimitError, metered
 
 TREES = st.recursive(
@@ -88,3 +88,15 @@ def test_copy_tree_keeps_the_text_of_numbers() -> None:
 )
 def test_same_tree_compares_json(left: Any, right: Any, same: bool) -> None:
     assert same_tree(left, right) is same
+
+
+@given(TREES)
+def test_in_key_order_changes_only_the_order(tree):
+    ordered = in_key_order(tree)
+    assert same_tree(ordered, tree)
+    assert list(ordered) == sorted(tree) if isinstance(tree, dict) else True
+
+
+def test_in_key_order_sorts_objects_in_lists():
+    [item] = in_key_order([{"b": {"d": 1, "c": 2}, "a": 3}])
+    assert ([*item], [*item["b"]]) == (["a", "b"], ["c", "d"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.codec import (
@@ -22,6 +23,7 @@ from steersman.apimachinery.envelope import (
 from steersman.apimachinery.errors import bad_request, internal_error, invalid
 from steersman.apimachinery.field import invalid as invalid_value
 from steersman.apimachinery.gotext import quote, to_json
+from steersman.apimachinery.trees import in_key_order
 from steersman.apimachinery.typemodel import ListOf, Struct
 from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.endpoints.media import JSON, PROTOBUF, YAML
@@ -171,7 +173,7 @@ class ObjectDecoder:
         elif decode_other is None and self._mismatch(meta):
             raise DecodeError(self._mismatch(meta))
         decode = decode_other or self._decode
-        decoded, unknown = (tree, list[str]()) if decode is None else decode(tree)
+        decoded, unknown = (tree, list[str]()) if decode is None else _decode_sorted(decode, tree)
         decoded["kind"] = self._kind_of(meta)
         decoded["apiVersion"] = self._api_version
         self._keep_empty(decoded, tree)
@@ -204,7 +206,8 @@ class ObjectDecoder:
             whole: Tree = {"metadata": {}, **(tree or {})}
             return whole, []
         try:
-            decoded, unknown = self._decode(tree or {})
+            decode = partial(_decode_sorted, self._decode) if media_type == YAML else self._decode
+            decoded, unknown = decode(tree or {})
         except InexactError as inexact:
             raise cannot_be_handled(
                 self._effective_type(meta), self.kind, self._exact(inexact, raw, media_type)
@@ -310,6 +313,18 @@ class ObjectDecoder:
             f"no kind {quote(effective.kind)} is registered for version {quote(effective.api_version)}"
             ' in scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
         )
+
+
+def _decode_sorted(decode: Decode, tree: Tree) -> tuple[Tree, list[str]]:
+    """Decode a tree that upstream first writes as JSON with sorted keys: the order of its errors and unknown fields.
+
+    Upstream: ``yaml.YAMLToJSON``; the JSON and merge patches of evanphx/json-patch.
+    """
+    try:
+        decoded, unknown = decode(tree)
+    except DecodeError:
+        return decode(in_key_order(tree))
+    return decoded, decode(in_key_order(tree))[1] if len(unknown) > 1 else unknown
 
 
 def empty_lists_of(struct: Struct) -> list[tuple[str, ...]]:

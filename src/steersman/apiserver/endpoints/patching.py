@@ -115,7 +115,9 @@ class StrategicMergePatch(Patch):
         return self._decoded(tree, self._duplicates(patch), lambda: to_value_text(patch))
 
     def _decode(self, tree: Tree) -> tuple[Tree, list[str]]:
-        return _decode_unstructured(self._scope, tree)
+        """Decode; the unknown fields are sorted by path. Upstream: ``FromUnstructuredWithValidation``."""
+        decoded, unknown = _decode_unstructured(self._scope, tree)
+        return decoded, sorted(unknown)
 
     def _parsed(self) -> Tree:
         try:

@@ -140,6 +140,18 @@ def test_duplicate_yaml_key_is_reported_once():
     assert _read(raw, media_type="application/yaml", field_validation="Ignore")["data"] == {"k": "w"}
 
 
+def test_strict_decoding_of_yaml_reports_unknown_fields_in_key_order():
+    raw = b"z: 1\nmetadata: {x: 1, v: 1}\na: 1\n"
+    complaints = ", ".join(f'unknown field "{path}"' for path in ("a", "metadata.v", "metadata.x", "z"))
+    refusal = _refusal(raw, media_type="application/yaml", field_validation="Strict")
+    assert refusal.endswith(f"strict decoding error: {complaints}")
+
+
+def test_decode_of_yaml_reports_the_first_error_in_key_order():
+    raw = b"metadata: {name: 1}\ndata: 1\n"
+    assert "field ConfigMap.data of type" in _refusal(raw, media_type="application/yaml")
+
+
 def test_decode_accepts_any_fields_without_a_struct():
     decoder = ObjectDecoder("Thing", "example.com/v1", None, is_custom=True)
     raw = b'{"apiVersion":"example.com/v1","kind":"Thing","any":[1]}'

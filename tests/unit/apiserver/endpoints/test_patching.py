@@ -90,6 +90,22 @@ async def test_field_validation_of_patches(mechanism, raw):
         assert ignored.warnings == []
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "raw", "paths"),
+    [
+        (JSONPatch, b'[{"op":"add","path":"/z","value":1},{"op":"add","path":"/a","value":1}]', ["a", "z"]),
+        (MergePatch, b'{"z":1,"metadata":{"x":1},"metadata-a":1}', ["metadata.x", "metadata-a", "z"]),
+        (StrategicMergePatch, b'{"z":1,"metadata":{"x":1},"metadata-a":1}', ["metadata-a", "metadata.x", "z"]),
+    ],
+)
+async def test_unknown_fields_of_a_patched_object_are_sorted(mechanism, raw, paths):
+    """JSON is decoded in key order; strategic merges sort the paths."""
+    async with Server() as server:
+        bench = Bench(server, mechanism)
+        bench(raw)
+        assert bench.warnings == [f'unknown field "{path}"' for path in paths]
+
+
 @pytest.mark.parametrize("mechanism", [MergePatch, StrategicMergePatch])
 async def test_duplicate_keys_of_a_patch_are_reported(mechanism):
     async with Server() as server:
