@@ -117,10 +117,10 @@ class ClaimResolver:
             raise DistributedClaimError(f"verifying untrusted issuer {issuer} failed")
         try:
             claims = await self._verifier(issuer).verified(text, unverified.header)
-        except InvalidCredentials as rejection:
+        except InvalidCredentials as refusal:
             raise DistributedClaimError(
-                f"verify distributed claim token: {str(rejection).removeprefix('oidc: verify token: ')}"
-            ) from rejection
+                f"verify distributed claim token: {str(refusal).removeprefix('oidc: verify token: ')}"
+            ) from refusal
         if self._claim not in claims:
             raise DistributedClaimError(
                 f"jwt returned by distributed claim endpoint {quote(url)} did not contain claim: {self._claim}"
