@@ -105,8 +105,7 @@ AUTHENTICATION_FLAGS: Final = (
     Flag(
         "service-account-signing-endpoint",
         str,
-        "Socket of an external signer of tokens",
-        refused="external signers are not supported, use --service-account-signing-key-file",
+        "Path of the socket of an external signer of service account tokens; @ for the abstract namespace",
     ),
     Flag(
         "service-account-signing-key-file",

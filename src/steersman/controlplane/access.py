@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from steersman.controlplane.authentication_config import ConfiguredAuthentication
     from steersman.controlplane.authorizer_chain import ModeAuthorizer
     from steersman.controlplane.options import APIServerOptions
-    from steersman.controlplane.service_account_keys import ServiceAccountKeys
+    from steersman.controlplane.service_account_keys import AccountKeys
     from steersman.controlplane.webhook_authentication import WebhookAuthentication
 
 #: User of the server's own loopback requests.
@@ -60,13 +60,13 @@ class Authentication:
     Service account tokens are accepted once ``follow`` has set the source of their accounts.
     """
 
-    def __init__(
-        self, options: APIServerOptions, *, keys: ServiceAccountKeys, clock: Clock, loopback_token: str
-    ) -> None:
+    def __init__(self, options: APIServerOptions, *, keys: AccountKeys, clock: Clock, loopback_token: str) -> None:
         issuers = options.service_account_issuer
         #: Audience of tokens for this server.
         self.audiences: Final = options.api_audiences or issuers
         self.issuer: Final = TokenIssuer(keys, issuer=issuers[0], audiences=self.audiences)
+        #: Longest lifetime of a service account token that can be signed; 0 for no limit.
+        self.life_seconds_max: Final = keys.life_seconds_max
         self._objects: Final = StoredObjects()
         #: Task that records the last use of tokens on their Secrets.
         self.token_uses: Final = TokenUses(clock=clock)

@@ -38,6 +38,7 @@ def access_endpoints(
             authentication.issuer,
             life_seconds_max=int(options.service_account_max_token_expiration_seconds),
             extends=options.service_account_extend_token_expiration,
+            extended_seconds_max=authentication.life_seconds_max,
         )
         return requests.endpoints(accounts, admission=admission, authorizer=authorizer)
 

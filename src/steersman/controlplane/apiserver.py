@@ -11,6 +11,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from steersman.apimachinery.durations import format_duration
 from steersman.apiserver.authn.client_certificate import digests_of
 from steersman.apiserver.proxying.connections import client_tls
 from steersman.apiserver.server.http1.serving import Serving, listen
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.debug_socket import DebugSocket
     from steersman.controlplane.encryption import EncryptionAtRest
+    from steersman.controlplane.external_signer import ExternalSigner
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
 
@@ -137,8 +141,9 @@ class APIServer:
     async def _create_core(self, directory: Path) -> ServerCore:
         """Return the server's core on its opened store."""
         encryption = await self._encryption()
-        store = None
+        store = signer = None
         try:
+            signer = await self._signer()
             store = await self._open_store(directory)
             if encryption is not None:
                 store = encryption.wrap_all(store, root=self.options.etcd_prefix.rstrip("/"))
@@ -146,11 +151,14 @@ class APIServer:
                 self.options,
                 store,
                 clock=self._clock,
-                keys=self._keys(directory),
+                keys=None if signer is not None else self._keys(directory),
                 with_bootstrap_controller=True,
                 encryption=encryption,
+                signer=signer,
             )
         except BaseException:
+            if signer is not None:
+                await signer.close()
             if store is not None:
                 await store.close()
             if encryption is not None:
@@ -316,6 +324,29 @@ class APIServer:
         from steersman.storage.sqlite.store import SqliteStore  # noqa: PLC0415
 
         return await SqliteStore.open(directory / "state.db", clock=self._clock, squash_prefixes=HEARTBEAT_PREFIXES)
+
+    async def _signer(self) -> ExternalSigner | None:
+        """Return the signer of ``--service-account-signing-endpoint``, and bound lifetimes of tokens by it; None without the flag.
+
+        Raises ``OptionError``.
+        """
+        endpoint = self.options.service_account_signing_endpoint
+        if not endpoint:
+            return None
+        from steersman.controlplane.external_signer import ExternalSigner  # noqa: PLC0415 — few servers have one
+
+        signer = await ExternalSigner.open(endpoint, clock=self._clock)
+        seconds, longest = self.options.service_account_max_token_expiration_seconds, float(signer.life_seconds_max)
+        if seconds > longest:
+            await signer.close()
+            raise OptionError(
+                "service-account-max-token-expiration cannot be set longer than the token expiration supported by"
+                f" service-account-signing-endpoint: {format_duration(seconds)} > {format_duration(longest)}"
+            )
+        self.options = msgspec.structs.replace(
+            self.options, service_account_max_token_expiration_seconds=seconds or longest
+        )
+        return signer
 
     def _keys(self, directory: Path) -> ServiceAccountKeys:
         options = self.options

@@ -72,7 +72,9 @@ if TYPE_CHECKING:
     from steersman.controlplane.bootstrap.controller import BootstrapController
     from steersman.controlplane.bootstrap.loop_options import LoopOptions
     from steersman.controlplane.encryption import EncryptionAtRest
+    from steersman.controlplane.external_signer import ExternalSigner
     from steersman.controlplane.options import APIServerOptions
+    from steersman.controlplane.service_account_keys import AccountKeys
     from steersman.storage.store import Store
 
     Collector = Callable[[], Awaitable[Iterable[Family]]]
@@ -106,16 +108,18 @@ class ServerCore:
         keys: ServiceAccountKeys | None = None,
         with_bootstrap_controller: bool = False,
         encryption: EncryptionAtRest | None = None,
+        signer: ExternalSigner | None = None,
         loop_options: LoopOptions | None = None,
         filters: Sequence[Filter] = (),
         dice: Random | None = None,
     ) -> None:
-        """``with_bootstrap_controller``: publish the server, run repairs and elections. ``encryption`` of ``store`` is owned as
-        well. ``loop_options``: options of the bootstrap loops. ``filters``: see ``ChainOptions.extra``. ``dice``: source of
+        """``with_bootstrap_controller``: publish the server, run repairs and elections. ``encryption`` of ``store`` and the
+        ``signer`` of service account tokens are owned as well. ``loop_options``: options of the bootstrap loops. ``filters``: see ``ChainOptions.extra``. ``dice``: source of
         names, UIDs and other random choices.
         """
         self.store = store
         self._encryption = encryption
+        self._signer = signer
         #: Address of the server in discovery documents.
         self.address = options.advertise_address or options.bind_address
         self._is_shutting_down = self._pre_shutdown_hooks_ran = self._is_rejecting = False
@@ -132,7 +136,7 @@ class ServerCore:
         self._loop_options = loop_options
         self._authorization = Authorization(options, clock=clock, dice=dice)
         #: Keys of service account tokens.
-        self.keys = keys or ServiceAccountKeys(None)
+        self.keys: AccountKeys = signer or keys or ServiceAccountKeys(None)
         authentication = Authentication(options, keys=self.keys, clock=clock, loopback_token=token)
         #: Authorities of client certificates; set before the server listens.
         self.certificate_authorities = authentication.certificate_authorities
@@ -277,6 +281,8 @@ class ServerCore:
             collectors.append(self._authentication.webhook.collect)
         if self._authentication.configured is not None:
             collectors.append(self._authentication.configured.collect)
+        if self._signer is not None:
+            collectors.append(self._signer.collect)
         if self._encryption is not None:
             collectors.append(self._encryption.collect)
         if self.bootstrap is not None:
@@ -288,6 +294,8 @@ class ServerCore:
         if self._auditor is not None:
             self._auditor.start()
         self._tasks.start("last uses of tokens", self._authentication.token_uses.run(self.client))
+        if self._signer is not None:
+            self._tasks.start("service account keys", self._signer.run())
         configured = self._authentication.configured
         if configured is not None and configured.reload is not None:
             self._tasks.start("authentication configuration", configured.reload.run())
@@ -422,6 +430,8 @@ class ServerCore:
         await self.resources.close()
         await self._authorization.chain.close()
         await self.store.close()
+        if self._signer is not None:
+            await self._signer.close()
         if self._encryption is not None:
             await self._encryption.close()
 

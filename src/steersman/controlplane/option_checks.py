@@ -7,6 +7,7 @@ Contents of files are validated by the modules that read them.
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import stat
 from ipaddress import ip_address, ip_network
@@ -35,6 +36,7 @@ ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", 
 _STORAGE_MEDIA_TYPES: Final = ("application/json", "application/vnd.kubernetes.protobuf", "application/yaml")
 _AUDIT_LOG_FORMATS: Final = ("json", "legacy")
 _AUDIT_MODES: Final = ("batch", "blocking", "blocking-strict")
+_ABSTRACT_SOCKET: Final = re.compile(r"@[a-zA-Z0-9._-]+")
 #: Versions of TokenReviews of a webhook.
 _REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _AUDIT_VERSIONS: Final = ("audit.k8s.io/v1",)
@@ -44,7 +46,8 @@ _TOKEN_SECONDS_MIN, _TOKEN_SECONDS_MAX = 3600, 1 << 32
 #: Options that name files to read.
 _FILE_OPTIONS: Final = (
     "tls_cert_file", "tls_private_key_file", "client_ca_file", "token_auth_file", "service_account_signing_key_file",
-    "service_account_key_file", "oidc_ca_file", "authentication_config", "authentication_token_webhook_config_file", "requestheader_client_ca_file", "kubelet_client_certificate",
+    "service_account_key_file", "oidc_ca_file", "authentication_config",
+    "authentication_token_webhook_config_file", "requestheader_client_ca_file", "kubelet_client_certificate",
     "kubelet_client_key", "kubelet_certificate_authority", "proxy_client_cert_file", "proxy_client_key_file",
     "admission_control_config_file", "audit_policy_file",
     "audit_webhook_config_file", "authorization_config", "authorization_policy_file", "authorization_webhook_config_file", "encryption_provider_config", "etcd_cafile", "etcd_certfile", "etcd_keyfile",
@@ -245,6 +248,7 @@ def _check_service_accounts(options: APIServerOptions) -> None:
     seconds = options.service_account_max_token_expiration_seconds
     if seconds and not _TOKEN_SECONDS_MIN <= seconds <= _TOKEN_SECONDS_MAX:
         raise OptionError("--service-account-max-token-expiration must be between 1 hour and 2^32 seconds")
+    _check_signing_endpoint(options)
     _check_oidc(options)
     if options.authentication_token_webhook_config_file is not None:
         version = options.authentication_token_webhook_version
@@ -255,6 +259,22 @@ def _check_service_accounts(options: APIServerOptions) -> None:
             )
         _check_kubeconfig(
             "--authentication-token-webhook-config-file", options.authentication_token_webhook_config_file
+        )
+
+
+def _check_signing_endpoint(options: APIServerOptions) -> None:
+    endpoint = options.service_account_signing_endpoint
+    if not endpoint:
+        return
+    if options.service_account_signing_key_file is not None or options.service_account_key_file:
+        raise OptionError(
+            "can't set `--service-account-signing-key-file` and/or `--service-account-key-file` with"
+            " `--service-account-signing-endpoint` (They are mutually exclusive)"
+        )
+    if not (_ABSTRACT_SOCKET.fullmatch(endpoint) or os.path.exists(endpoint)):  # noqa: PTH110
+        raise OptionError(
+            f"invalid value {quote(endpoint)} passed for `--service-account-signing-endpoint`, should be a valid location on"
+            " the filesystem or must be prefixed with @ to name UDS in abstract namespace"
         )
 
 

@@ -105,6 +105,8 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: that one.
     service_account_signing_key_file: Path | None = None
     service_account_key_file: tuple[Path, ...] = ()
+    #: Socket of an external signer of service account tokens, in place of keys; see ``external_signer``.
+    service_account_signing_endpoint: str = ""
     #: URL of the keys for clients; empty: at this server.
     service_account_jwks_uri: str = ""
     #: Maximum duration of tokens in seconds; 0: unlimited.

@@ -7,16 +7,36 @@ start.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from steersman.controlplane.files import write_private
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from steersman.apiserver.authn.keys import PrivateKey, PublicKey
+
+
+class AccountKeys(Protocol):
+    """Keys of service account tokens, in files or at an external signer."""
+
+    @property
+    def life_seconds_max(self) -> int:
+        """Longest lifetime of a token that can be signed; 0 for no limit."""
+
+    async def sign(self, claims: dict[str, Any]) -> str:
+        """Return a signed token with these claims. Raises ``SigningError``."""
+
+    async def signing_file(self) -> Path | None:
+        """Return the file of the signing key; None without one."""
+
+    async def verifying(self, kid: str = "") -> Mapping[str, PublicKey]:
+        """Return all public keys for verification, by ID."""
+
+    async def public_keys(self) -> list[dict[str, Any]]:
+        """Return the keys of the discovery document as JSON Web Keys."""
 
 
 class ServiceAccountKeys:
@@ -48,6 +68,15 @@ class ServiceAccountKeys:
                     " which makes all tokens of service accounts invalid"
                 )
 
+    @property
+    def life_seconds_max(self) -> int:
+        """Return 0: lifetimes have no limit."""
+        return 0
+
+    async def sign(self, claims: dict[str, Any]) -> str:
+        """Return a signed token. Runs in a thread, as signing takes a millisecond. Raises ``OptionError``."""
+        return await asyncio.to_thread((await self.signing()).sign, claims)
+
     async def signing(self) -> PrivateKey:
         """Return the signing key. Raises ``OptionError``."""
         await self._load()
@@ -59,8 +88,9 @@ class ServiceAccountKeys:
         await self._load()
         return self._signing_path or self._generated_path
 
-    async def verifying(self) -> dict[str, PublicKey]:
-        """Return all public keys for verification, by id. Raises ``OptionError``."""
+    async def verifying(self, kid: str = "") -> dict[str, PublicKey]:
+        """Return all public keys for verification, by ID. Raises ``OptionError``."""
+        del kid  # there are no others
         await self._load()
         return self._verifying
 

@@ -81,7 +81,7 @@ def test_etcd_servers_have_no_effect_when_the_embedded_store_is_named(store):
 @pytest.mark.parametrize(
     "flag",
     [
-        "egress-selector-config-file", "service-account-signing-endpoint",
+        "egress-selector-config-file",
     ],
 )  # fmt: skip
 def test_flags_whose_loss_would_open_or_expose_the_server_are_refused(flag, capsys):

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
     NoEncryption,
     PrivateFormat,
     PublicFormat,
+    load_der_public_key,
     load_pem_private_key,
     load_pem_public_key,
 )
@@ -118,6 +119,17 @@ def read_public_keys(pem: bytes) -> list[PublicKey]:
     if not keys:
         raise KeyFileError("there is no PEM block in it")
     return keys
+
+
+def read_der_public_key(der: bytes, kid: str) -> PublicKey:
+    """Return a public key in PKIX form. Raises ``KeyFileError``."""
+    try:
+        key = load_der_public_key(der)
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise KeyFileError(f"no public key can be read: {error}") from None
+    if isinstance(key, (rsa.RSAPublicKey, ec.EllipticCurvePublicKey)):
+        return PublicKey(key, kid=kid)
+    raise KeyFileError("neither an RSA nor an ECDSA key")
 
 
 def read_jwk(jwk: dict[str, Any]) -> list[PublicKey]:

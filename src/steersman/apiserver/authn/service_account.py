@@ -62,8 +62,8 @@ class BoundObjects(Protocol):
 class KeyRing(Protocol):
     """Source of the public keys of signed tokens."""
 
-    async def verifying(self) -> Mapping[str, jws.VerifyingKey]:
-        """Return all public keys by key ID."""
+    async def verifying(self, kid: str = "") -> Mapping[str, jws.VerifyingKey]:
+        """Return all public keys by key ID. ``kid``: ID of a token's key, which may be a new one."""
 
 
 class _Verified(msgspec.Struct, frozen=True):
@@ -178,7 +178,7 @@ class ServiceAccountTokens:
             read_claims(token.claims)
         except (jws.MalformedTokenError, msgspec.ValidationError, TypeError):
             return None
-        keys = await self._keys.verifying()
+        keys = await self._keys.verifying(token.header.kid)
         named = keys.get(token.header.kid)
         candidates = [named] if named is not None else list(keys.values())
         verified = next((tree for key in candidates if (tree := key.verified_claims(text)) is not None), None)

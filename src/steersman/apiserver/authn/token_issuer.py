@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
 from steersman.apiserver.authn.account_claims import new_claims
@@ -14,14 +13,17 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apiserver.authn.account_claims import Bound
-    from steersman.apiserver.authn.jws import SigningKey
 
 
-class SigningKeys(Protocol):
-    """Source of the signing key."""
+class SigningError(Exception):
+    """The token cannot be signed."""
 
-    async def signing(self) -> SigningKey:
-        """Return the current signing key."""
+
+class Signer(Protocol):
+    """Signer of tokens."""
+
+    async def sign(self, claims: dict[str, Any]) -> str:
+        """Return a signed token with these claims. Raises ``SigningError``."""
 
 
 class TokenIssuer:
@@ -29,21 +31,20 @@ class TokenIssuer:
 
     def __init__(
         self,
-        keys: SigningKeys,
+        signer: Signer,
         *,
         issuer: str,
         audiences: Sequence[str],
         randomness: Callable[[int], bytes] = os.urandom,
     ) -> None:
-        self._keys: Final = keys
+        self._signer: Final = signer
         self._issuer: Final = issuer
         #: Default audiences: those of this server.
         self.audiences: Final = tuple(audiences)
         self._randomness: Final = randomness
 
     async def issue(self, bound: Bound, *, audiences: Sequence[str], now: datetime, life_seconds: int) -> str:
-        """Sign a new token. Runs in a thread, as signing takes a millisecond."""
-        key = await self._keys.signing()
+        """Return a new signed token. Raises ``SigningError``."""
         claims = new_claims(
             bound,
             issuer=self._issuer,
@@ -52,4 +53,4 @@ class TokenIssuer:
             life_seconds=life_seconds,
             jti=str(UUID(bytes=self._randomness(16), version=4)),
         )
-        return await asyncio.to_thread(key.sign, claims)
+        return await self._signer.sign(claims)

@@ -7,9 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
-from steersman.apimachinery.errors import bad_request, conflict, invalid, not_found
+from steersman.apimachinery.errors import bad_request, conflict, internal_error, invalid, not_found
 from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.account_claims import Bound, Ref
+from steersman.apiserver.authn.token_issuer import SigningError
 from steersman.apiserver.endpoints.posting import PostScope, PostWrite, read_posted
 from steersman.apiserver.endpoints.representation import render_tree
 from steersman.apiserver.generic.write_pipeline import admit
@@ -55,13 +56,22 @@ class TokenRequests:
     """Dependencies of the endpoint."""
 
     def __init__(
-        self, registry: Registry, issuer: TokenIssuer, *, life_seconds_max: int = 0, extends: bool = True
+        self,
+        registry: Registry,
+        issuer: TokenIssuer,
+        *,
+        life_seconds_max: int = 0,
+        extends: bool = True,
+        extended_seconds_max: int = 0,
     ) -> None:
-        """``life_seconds_max``: bound of lifetimes, 0 for none. ``extends``: tokens of pods have an extended lifetime."""
+        """``life_seconds_max``: bound of lifetimes, 0 for none. ``extends``: tokens of pods have an extended lifetime, of at most
+        ``extended_seconds_max`` unless that is 0.
+        """
         self._registry: Final = registry
         self.issuer: Final = issuer
         self._life_seconds_max: Final = life_seconds_max
         self._extends: Final = extends
+        self._extended_seconds: Final = min(_EXTENDED_SECONDS, extended_seconds_max or _EXTENDED_SECONDS)
 
     def endpoints(
         self, accounts: ServedResource, *, admission: AdmissionChain, authorizer: Authorizer
@@ -91,7 +101,10 @@ class TokenRequests:
         await admit(posted)
         bound = await self._bound(spec.get("boundObjectRef"), account)
         life_seconds, bound = self._life(posted, bound)
-        token = await self.issuer.issue(bound, audiences=spec["audiences"], now=ctx.now, life_seconds=life_seconds)
+        try:
+            token = await self.issuer.issue(bound, audiences=spec["audiences"], now=ctx.now, life_seconds=life_seconds)
+        except SigningError as error:
+            raise internal_error(f"failed to generate token: {error}") from error
         if ctx.annotations is not None:
             ctx.annotate(_ISSUED, f"JTI={jws.read_unverified(token).claims['jti']}")
         expires = ctx.now + timedelta(seconds=spec["expirationSeconds"])
@@ -161,7 +174,7 @@ class TokenRequests:
             return seconds, bound
         after = int(posted.ctx.now.timestamp()) + seconds
         extended = Bound(bound.namespace, bound.serviceaccount, bound.pod, bound.secret, bound.node, warnafter=after)
-        return _EXTENDED_SECONDS, extended
+        return self._extended_seconds, extended
 
 
 def _check_names(posted: PostWrite) -> None:
