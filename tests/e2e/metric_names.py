@@ -461,15 +461,12 @@ ABSENT: Final = {
             "rest_client_transport_cache_entries",
             "rest_client_transport_cert_rotation_gc_calls_total",
             "rest_client_transport_create_calls_total",
-            "scheduler_cache_size",
             "scheduler_event_handling_duration_seconds",
             "scheduler_framework_extension_point_duration_seconds",
             "scheduler_inflight_events",
             "scheduler_plugin_evaluation_total",
             "scheduler_plugin_execution_duration_seconds",
             "scheduler_pod_scheduled_after_flush_total",
-            "scheduler_queue_incoming_pods_total",
-            "scheduler_scheduling_algorithm_duration_seconds",
         ]
     ),
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from collections import Counter
 from enum import Flag, auto
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -85,6 +86,32 @@ _EVENTS_TO_REGISTER: Final = {
 }
 
 
+#: Labels of events. Upstream: ``ClusterEvent.Label``; an event that stands for several has that of updates.
+_EVENT_LABELS: Final = {
+    ClusterEvent.NODE_ADDED: "NodeAdd",
+    ClusterEvent.NODE_CHANGED: "NodeUpdate",
+    ClusterEvent.NODE_GONE: "NodeDelete",
+    ClusterEvent.POD_ARRIVED: "AssignedPodAdd",
+    ClusterEvent.POD_CHANGED: "AssignedPodUpdate",
+    ClusterEvent.POD_SHRUNK: "AssignedPodUpdate",
+    ClusterEvent.POD_LEFT: "AssignedPodDelete",
+    ClusterEvent.VOLUME: "PersistentVolumeUpdate",
+    ClusterEvent.CLAIM: "PersistentVolumeClaimUpdate",
+    ClusterEvent.STORAGE_CLASS: "StorageClassUpdate",
+    ClusterEvent.CSI_NODE: "CSINodeUpdate",
+    ClusterEvent.CAPACITY: "CSIStorageCapacityUpdate",
+    ClusterEvent.NAMESPACE: "NamespaceUpdate",
+    ClusterEvent.DETACHED: "VolumeAttachmentDelete",
+    ClusterEvent.DEVICES: "ResourceClaimUpdate",
+    ClusterEvent.DEVICE_CLASS: "DeviceClassUpdate",
+}
+
+
+def event_label(event: ClusterEvent | str) -> str:
+    """Return the label of an event; of several at once, that of the first."""
+    return event if isinstance(event, str) else _EVENT_LABELS[next(iter(event))]
+
+
 class QueuedPod:
     """A pending pod. Upstream: ``QueuedPodInfo``."""
 
@@ -108,10 +135,8 @@ class QueuedPod:
 
     @property
     def cause_text(self) -> str:
-        """The cause in the style of upstream's event labels: ``NodeAdded``."""
-        if isinstance(self.cause, str):
-            return self.cause
-        return (self.cause.name or "").title().replace("_", "")
+        """The cause as upstream's event labels: ``NodeAdd``."""
+        return event_label(self.cause)
 
 
 _ACTIVE: Final = "active"
@@ -182,6 +207,8 @@ class SchedulingQueue:
         #: Pods in backoff that may be popped early; pods that failed with an error may not.
         self._poppable_backoff: list[tuple[float, int, QueuedPod]] = []
         self._serial = itertools.count()
+        #: Pods that entered a queue, by event and queue.
+        self.incoming: Final[Counter[tuple[str, str]]] = Counter()
         #: Events during attempts that are suspended, by UID.
         self._recorded_events: dict[str, _RecordedEvents] = {}
 
@@ -231,7 +258,7 @@ class SchedulingQueue:
             self.update(pod, now)
             return
         queued = self._pods[pod.uid] = QueuedPod(pod, now)
-        self._activate(queued)
+        self._activate(queued, queued.cause)
 
     def update(self, pod: PodInfo, now: float) -> None:
         """Update a pod; an unschedulable pod is requeued if a plugin that rejected it may now accept it."""
@@ -242,13 +269,13 @@ class SchedulingQueue:
         before = queued.pod
         queued.pod = pod
         if queued.state == _GATED:
-            self._activate(queued)
+            self._activate(queued, "UnschedulablePodUpdate")
         elif queued.state == _UNSCHEDULABLE and any(
             _is_update_for(name, before, pod) for name in queued.unschedulable_plugins
         ):
             self._requeue(queued, now, "UnschedulablePodUpdate")
         elif queued.state == _ACTIVE and before.priority != pod.priority:
-            self._activate(queued)
+            self._push_active(queued)
         elif pod.uid in self._recorded_events:
             self._recorded_events[pod.uid].record(lambda name: _is_update_for(name, before, pod))
 
@@ -261,12 +288,18 @@ class SchedulingQueue:
             self._unschedulable.pop(uid, None)
             self._gated.pop(uid, None)
 
-    def _activate(self, queued: QueuedPod) -> None:
+    def _activate(self, queued: QueuedPod, event: ClusterEvent | str) -> None:
         if self._is_gated(queued.pod):
+            if queued.state != _GATED:
+                self.incoming[event_label(event), _UNSCHEDULABLE] += 1
             queued.state = _GATED
             self._gated[queued.pod.uid] = queued
             return
         self._gated.pop(queued.pod.uid, None)
+        self.incoming[event_label(event), _ACTIVE] += 1
+        self._push_active(queued)
+
+    def _push_active(self, queued: QueuedPod) -> None:
         queued.state = _ACTIVE
         queued.serial = next(self._serial)
         heapq.heappush(self._active, (self._sort_key(queued), queued.serial, queued))
@@ -294,7 +327,7 @@ class SchedulingQueue:
     def _activate_from_backoff(self) -> None:
         due, _, queued = heapq.heappop(self._poppable_backoff)
         if queued.state == _BACKOFF and queued.due == due:
-            self._activate(queued)
+            self._activate(queued, "PopFromBackoffQ")
 
     def add_unschedulable(self, queued: QueuedPod, unschedulable_plugins: frozenset[str], now: float) -> None:
         """Return a pod to the queue after a failed attempt; without ``unschedulable_plugins`` it was an error and needs no event.
@@ -312,6 +345,7 @@ class SchedulingQueue:
         ):
             self._requeue(queued, now, "ScheduleAttemptFailure")
         else:
+            self.incoming["ScheduleAttemptFailure", _UNSCHEDULABLE] += 1
             queued.state = _UNSCHEDULABLE
             self._unschedulable[queued.pod.uid] = queued
 
@@ -338,16 +372,16 @@ class SchedulingQueue:
             if uid != own_uid:
                 recorded.record(partial(self._concerns, event, hint, self._pods[uid].pod))
         if event & self._gate_events:
-            self.recheck_gated()
+            self.recheck_gated(event)
 
     def _concerns(self, event: ClusterEvent, hint: Callable[[str, PodInfo], bool], pod: PodInfo, blocker: str) -> bool:
         """Report whether the plugin that rejected the pod registers for the event, and its hint does not skip it."""
         return bool(event & self._events_to_register.get(blocker, event)) and hint(blocker, pod)
 
-    def recheck_gated(self) -> None:
-        """Run PreEnqueue again for the gated pods."""
+    def recheck_gated(self, event: ClusterEvent | str) -> None:
+        """Run PreEnqueue again for the gated pods, after ``event``."""
         for queued in list(self._gated.values()):
-            self._activate(queued)
+            self._activate(queued, event)
 
     def activate(self, uids: Iterable[str], now: float) -> None:
         """Requeue these pods if they are unschedulable."""
@@ -360,8 +394,9 @@ class SchedulingQueue:
         queued.cause = cause
         self._unschedulable.pop(queued.pod.uid, None)
         if queued.due <= now:
-            self._activate(queued)
+            self._activate(queued, cause)
         else:
+            self.incoming[event_label(cause), _BACKOFF] += 1
             queued.state = _BACKOFF
             entry = (queued.due, next(self._serial), queued)
             heapq.heappush(self._backoff, entry)
@@ -373,7 +408,7 @@ class SchedulingQueue:
         while self._backoff and self._backoff[0][0] <= now:
             due, _, queued = heapq.heappop(self._backoff)
             if queued.state == _BACKOFF and queued.due == due:
-                self._activate(queued)
+                self._activate(queued, "BackoffComplete")
         while self._poppable_backoff and self._poppable_backoff[0][0] <= now:
             heapq.heappop(self._poppable_backoff)
 

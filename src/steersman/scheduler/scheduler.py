@@ -91,7 +91,7 @@ class Scheduler:
         self._stop_requested = asyncio.Event()
         self._ready = asyncio.Event()
         self._logs_decisions = logs_decisions()
-        self.metrics: Final = SchedulerMetrics(self.core.queue, self.core.profiles)
+        self.metrics: Final = SchedulerMetrics(self.core.queue, self.core.cluster, self.core.profiles)
         context.metrics.registry.register(self.metrics)
 
     @property
@@ -169,7 +169,7 @@ class Scheduler:
                 self._free.release()
                 return count > 0
             seconds = self._clock.monotonic() - began
-            self.metrics.attempted(result, seconds)
+            self.metrics.decided(result, seconds)
             if self._logs_decisions and isinstance(result, UnschedulablePod):
                 log_failed(result, seconds)
             name = f"pod {result.queued.pod.key}"
@@ -222,6 +222,7 @@ class Scheduler:
         except _BINDING_ERRORS as error:
             _log.info("pod %s was not bound to %s: %s", pod.key, placed.node, error)
             self.core.binding_failed(placed)
+            self.metrics.not_bound(placed, self._clock.monotonic() - began)
             self._wake()
             await self._release(placed)
             await self._report_failure(placed, SCHEDULER_ERROR, str(error))
@@ -230,7 +231,7 @@ class Scheduler:
             raise
         else:
             self.core.binding_succeeded(placed)
-            self.metrics.bound(placed, self._clock.monotonic())
+            self.metrics.bound(placed, started=began, now=self._clock.monotonic())
             if self._logs_decisions:
                 log_bound(placed, self._clock.monotonic() - began)
 

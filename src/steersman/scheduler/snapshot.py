@@ -82,6 +82,10 @@ class Snapshot:
             self._order = [info for turn in turns for info in turn if info is not None]
         return self._order
 
+    def sizes(self) -> dict[str, int]:
+        """Return the numbers of nodes, of pods with a node, and of assumed pods, for metrics."""
+        return {"nodes": len(self.nodes), "pods": len(self._node_of), "assumed_pods": len(self._assumed)}
+
     def domains(self, topology_key: str) -> frozenset[str]:
         """Return the values of a node label in the cluster."""
         domain = self._domains.get(topology_key)

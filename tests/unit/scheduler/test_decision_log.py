@@ -36,7 +36,7 @@ async def test_decision_log_has_each_attempt_with_its_cause(caplog: pytest.LogCa
         "duration": "0s",
     }
     # The node is added with a taint, whose removal helps the pod.
-    assert (last["pod"], last["node"], last["cause"]) == ("default/p", "n", "NodeChanged")
+    assert (last["pod"], last["node"], last["cause"]) == ("default/p", "n", "NodeUpdate")
     assert last["attempt"] > 1
 
 

@@ -325,7 +325,7 @@ def test_pod_is_gated_until_its_claims_exist() -> None:
     assert new_world.schedule_one() is None
     assert new_world.core.queue.counts()["gated"] == 1
     new_world.core.devices.put_claim(claim("c"))
-    new_world.core.queue.recheck_gated()
+    new_world.core.queue.recheck_gated("ForceActivate")
     assert isinstance(new_world.schedule_one(), AssumedPod)
 
 

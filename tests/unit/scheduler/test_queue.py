@@ -13,7 +13,7 @@ from steersman.apimachinery.trees import Tree
 from steersman.scheduler.core import AssumedPod, UnschedulablePod
 from steersman.scheduler.hints import claim_queueing_hint
 from steersman.scheduler.pod_info import PodInfo
-from steersman.scheduler.queue import ClusterEvent, SchedulingQueue
+from steersman.scheduler.queue import ClusterEvent, SchedulingQueue, event_label
 
 _SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
 _SPREAD |= {"labelSelector": {"matchLabels": {"app": "x"}}}
@@ -61,6 +61,38 @@ def test_queue_pops_from_backoff_when_no_pod_is_active() -> None:
     pending.activate([first.pod.uid], 0.1)
     pending.add(PodInfo(pod("q")), 0.1)
     assert [popped(pending, 0.1) for _ in range(3)] == ["q", "p", None]
+
+
+def test_queue_counts_pods_that_enter_each_queue_by_event() -> None:
+    gated = {"g"}
+    pending = SchedulingQueue(
+        is_gated=lambda info: info.name in gated,
+        backoff_initial_seconds=1,
+        backoff_max_seconds=10,
+        wait_max_seconds=300,
+    )
+    for name in ("p", "g"):
+        pending.add(PodInfo(pod(name)), 0)
+    gated.clear()
+    pending.recheck_gated(ClusterEvent.DEVICES)
+    first = pending.pop(0)
+    assert first is not None
+    pending.add_unschedulable(first, frozenset({"NodeName"}), 0)
+    pending.on_cluster_event(ClusterEvent.NODE_ADDED | ClusterEvent.NODE_CHANGED, 0.5)
+    pending.flush(1)
+    assert pending.incoming == {
+        ("UnschedulablePodAdd", "active"): 1,
+        ("UnschedulablePodAdd", "unschedulable"): 1,
+        ("ResourceClaimUpdate", "active"): 1,
+        ("ScheduleAttemptFailure", "unschedulable"): 1,
+        ("NodeAdd", "backoff"): 1,
+        ("BackoffComplete", "active"): 1,
+    }
+
+
+@pytest.mark.parametrize("event", list(ClusterEvent))
+def test_each_cluster_event_has_a_label(event: ClusterEvent) -> None:
+    assert event_label(event).endswith(("Add", "Update", "Delete"))
 
 
 def test_queue_requeues_pods_after_the_maximum_unschedulable_time() -> None:
