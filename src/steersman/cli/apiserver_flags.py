@@ -45,7 +45,7 @@ _GENERIC: Final = (
         "delete-collection-workers",
         values.count,
         "Number of workers of a DELETE of a collection",
-        unused="objects are deleted one after the other, as with one worker",
+        unused="objects are admitted one after the other, as with one worker, and their commits overlap always",
     ),
     Flag(
         "emulation-forward-compatible",
@@ -69,7 +69,9 @@ _GENERIC: Final = (
         "Host name in discovery documents and of the default key set of service account tokens (default --advertise-address)",
     ),
     *FEATURE_FLAGS,
-    Flag("goaway-chance", values.fraction, "Fraction of requests that close their HTTP/2 connection", unused=_HTTP1),
+    Flag(
+        "goaway-chance", values.goaway_chance, "Fraction of requests that close their HTTP/2 connection", unused=_HTTP1
+    ),
     Flag(
         "livez-grace-period",
         values.duration,

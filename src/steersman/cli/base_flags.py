@@ -50,7 +50,7 @@ METRICS_FLAGS: Final = (
     Flag("disabled-metrics", values.names, "Full names of metrics that are not served"),
     Flag(
         "show-hidden-metrics-for-version",
-        str,
+        values.previous_version,
         "Version whose deprecated metrics are served",
         unused="no metric is hidden",
     ),

@@ -57,7 +57,10 @@ ETCD_FLAGS: Final = (
         unused="leases are shared for a twentieth of --event-ttl, at most a minute",
     ),
     Flag(
-        "storage-backend", str, "Storage of the objects: etcd3", unused="--etcd-servers and --storage choose the store"
+        "storage-backend",
+        values.storage_backend,
+        "Storage of the objects: etcd3",
+        unused="--etcd-servers and --storage choose the store",
     ),
     Flag(
         "storage-media-type",

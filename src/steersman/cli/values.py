@@ -11,6 +11,9 @@ from pathlib import Path
 
 from steersman.apimachinery.durations import parse_duration
 from steersman.apimachinery.gotext import quote
+from steersman.version import KUBERNETES_VERSION
+
+_GOAWAY_MAX = 0.02
 
 
 def duration(text: str) -> float:
@@ -101,6 +104,31 @@ def fraction(text: str) -> float:
     if number(text) > 1:
         raise ArgumentTypeError("must be between 0 and 1")
     return float(text)
+
+
+def goaway_chance(text: str) -> float:
+    """Return the value of ``--goaway-chance``."""
+    if number(text) > _GOAWAY_MAX:
+        raise ArgumentTypeError(f"can not be less than 0 or greater than {_GOAWAY_MAX}")
+    return float(text)
+
+
+def storage_backend(text: str) -> str:
+    """Return the value of ``--storage-backend``."""
+    if text not in ("", "etcd3"):
+        raise ArgumentTypeError("invalid, allowed values: etcd3. If not specified, it will default to 'etcd3'")
+    return text
+
+
+def previous_version(text: str) -> str:
+    """Return the value of ``--show-hidden-metrics-for-version``."""
+    major, minor, *_ = KUBERNETES_VERSION.removeprefix("v").split(".")
+    previous = f"{major}.{int(minor) - 1}"
+    if text not in ("", previous):
+        raise ArgumentTypeError(
+            f"must be omitted or have the value '{previous}'. Only the previous minor version is allowed"
+        )
+    return text
 
 
 def boolean(text: str) -> bool:

@@ -74,7 +74,7 @@ SAMPLES = {
 SPECIAL = {
     "cloud-provider": "external", "controllers": "*,-foo-controller", "emulated-version": "kube=1.36", "logging-format": "json",
     "min-compatibility-version": "kube=1.35", "tls-min-version": "VersionTLS12", "tls-curve-preferences": "23,24",
-    "name": "dev",
+    "name": "dev", "goaway-chance": "0.01", "storage-backend": "etcd3", "show-hidden-metrics-for-version": "1.35",
 }  # fmt: skip
 #: Defaults that are not upstream's; ``docs/compatibility.md`` has the reasons.
 OTHER_DEFAULTS = {

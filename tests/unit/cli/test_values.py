@@ -124,6 +124,13 @@ def test_emulated_versions_name_the_component_or_nothing():
     [
         (values.integer, "x", "must be a whole number"),
         (values.integers, "1,x", "must be a whole number"),
+        (values.goaway_chance, "0.021", "can not be less than 0 or greater than 0.02"),
+        (
+            values.storage_backend,
+            "etcd2",
+            "invalid, allowed values: etcd3. If not specified, it will default to 'etcd3'",
+        ),
+        (values.previous_version, "1.34", "must be omitted or have the value '1.35'"),
         (values.string_to_string, "a", "a must be formatted as key=value"),
         (values.string_to_string, "a=b,c,d=e", "c must be formatted as key=value"),
         (values.module_levels, "elector", "must be of the form name=value"),
