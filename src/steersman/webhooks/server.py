@@ -1,4 +1,7 @@
-"""HTTPS server of webhooks.
+"""HTTPS server of webhooks, on aiohttp.
+
+The client of the toolkit needs aiohttp as well. The HTTP server of the API server would need the packages of the server, and
+``runtime.http`` has no bodies and one request per connection.
 
 Upstream: controller-runtime's ``pkg/webhook/server.go``.
 """

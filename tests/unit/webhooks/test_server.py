@@ -12,6 +12,7 @@ import pytest
 from aiohttp import ClientSession, ClientTimeout
 from prometheus_client import CollectorRegistry
 from tests.busy_machine import HANG_SECONDS
+from tests.unit.listening import connected_to
 from tests.unit.serving_certificates import client_context, make_authority
 
 from steersman.asynckit.certificates import make_server
@@ -231,9 +232,8 @@ async def server_certificate(server):
     """Return the certificate that the server presents to a new connection."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
-    _, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=tls)
-    certificate = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-    writer.transport.abort()
+    async with connected_to("127.0.0.1", server.port, tls=tls) as (_, writer):
+        certificate = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
     return ssl.DER_cert_to_PEM_cert(certificate).strip().encode()
 
 
