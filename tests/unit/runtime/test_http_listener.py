@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import ClientSession, web
+from tests.unit.listening import connected_to
 
 from steersman.runtime.http_listener import listener_runner
 
@@ -21,8 +22,8 @@ async def echo(request):
 
 
 @asynccontextmanager
-async def serving():
-    runner = listener_runner(echo, shutdown_seconds=1)
+async def serving(**options):
+    runner = listener_runner(echo, shutdown_seconds=1, **options)
     await runner.setup()
     sock = socket.create_server(("127.0.0.1", 0))
     await web.SockSite(runner, sock).start()
@@ -45,3 +46,12 @@ async def test_listener_sends_no_server_header():
         assert response.headers["X-Own"] == "a"
         assert {"Date", "Server"} & set(response.headers) == {"Date"}
         assert {"Upgrade", "Server"} & set(websocket._response.headers) == {"Upgrade"}
+
+
+@pytest.mark.parametrize("head", [b"", b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: "])
+async def test_connection_without_a_request_is_closed(head):
+    async with serving(idle_seconds=0.01) as session:
+        base = session._base_url
+        async with connected_to(base.host, base.port) as (reader, writer):
+            writer.write(head)
+            assert await reader.read() == b""
