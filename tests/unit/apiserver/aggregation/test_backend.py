@@ -15,8 +15,8 @@ from steersman.apiserver.aggregation.backend import Backend, BackendSpec, Backen
 from steersman.apiserver.proxying.connections import Connections, DialError
 from steersman.apiserver.proxying.kubelet import Location
 from steersman.apiserver.proxying.pool import PoolGroup
+from steersman.asynckit.certificates import make_client
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.certificates import make_client
 
 SPEC = BackendSpec("g.example.com", "v1", "n", "s", 443, ca_bundle())
 
