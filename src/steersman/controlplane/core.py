@@ -113,13 +113,12 @@ class ServerCore:
         filters: Sequence[Filter] = (),
         dice: Random | None = None,
     ) -> None:
-        """``with_bootstrap_controller``: publish the server, run repairs and elections. ``encryption`` of ``store`` and the
-        ``signer`` of service account tokens are owned as well. ``loop_options``: options of the bootstrap loops. ``filters``: see ``ChainOptions.extra``. ``dice``: source of
-        names, UIDs and other random choices.
+        """``with_bootstrap_controller``: publish the server, run repairs and elections. ``encryption`` of ``store`` and
+        ``signer`` of service account tokens are owned as well. ``loop_options``: options of the bootstrap loops. ``filters``: see
+        ``ChainOptions.extra``. ``dice``: source of names, UIDs and other random choices.
         """
         self.store = store
-        self._encryption = encryption
-        self._signer = signer
+        self._encryption, self._signer = encryption, signer
         #: Address of the server in discovery documents.
         self.address = options.advertise_address or options.bind_address
         self._is_shutting_down = self._pre_shutdown_hooks_ran = self._is_rejecting = False
@@ -132,12 +131,13 @@ class ServerCore:
         self.catalog = Catalog(served_resources(options))
         self._clock = clock
         self._options = options
-        self._filters = filters
-        self._loop_options = loop_options
+        self._filters, self._loop_options = filters, loop_options
         self._authorization = Authorization(options, clock=clock, dice=dice)
         #: Keys of service account tokens.
         self.keys: AccountKeys = signer or keys or ServiceAccountKeys(None)
-        authentication = Authentication(options, keys=self.keys, clock=clock, loopback_token=token)
+        authentication = self._authentication = Authentication(
+            options, keys=self.keys, clock=clock, loopback_token=token
+        )
         #: Authorities of client certificates; set before the server listens.
         self.certificate_authorities = authentication.certificate_authorities
         #: Tokens of ``--token-auth-file``.
@@ -149,7 +149,6 @@ class ServerCore:
         self._flow_control = make_flow_control(options, self.resources.registry, clock=clock)
         self._authorization.follow(self.resources.registry)
         authentication.follow(self.resources.registry)
-        self._authentication = authentication
         routes = Routes()
         status_writer = LoopbackStatusWriter()
         #: APIServices with a Service, and the proxy to their backends.
