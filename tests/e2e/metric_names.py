@@ -412,8 +412,6 @@ ABSENT: Final = {
             "hidden_metrics_total",
             "informer_processing_latency_seconds",
             "informer_queued_items",
-            "job_controller_job_sync_duration_seconds",
-            "job_controller_job_syncs_total",
             "node_collector_update_all_nodes_health_duration_seconds",
             "node_collector_update_node_health_duration_seconds",
             "registered_metrics_total",

@@ -17,7 +17,7 @@ from steersman.controllers.job.accounting import account, end_events, finish, se
 from steersman.controllers.job.backoff import Failures, ended_at
 from steersman.controllers.job.controller import build
 from steersman.controllers.job.indexes import Indexes
-from steersman.controllers.job.metrics import JobMetrics
+from steersman.controllers.job.metrics import JobMetrics, SyncAction
 from steersman.controllers.job.observed import observe
 from steersman.controllers.job.policies import match_failure, met_success_policy
 from steersman.controllers.job.templates import generated_prefix, new_pod
@@ -418,6 +418,20 @@ def test_metrics_count_indexes_by_which_a_status_grows(metrics, limits, label):
 def test_metrics_count_creations_by_reason(metrics, pods, spec, reason):
     metrics.count_creations(see(job(**spec), *pods), succeeded=2, failed=1)
     assert samples(metrics, "_creations") == {(reason, "succeeded"): 2, (reason, "failed"): 1}
+
+
+def test_metrics_count_reconciles_by_result_and_action(metrics):
+    seconds = iter([0, 1, 10, 12]).__next__
+    with metrics.sync(job(), seconds) as sync:
+        sync.action = SyncAction.PODS_CREATED
+    with pytest.raises(RuntimeError), metrics.sync(job(completionMode="Indexed", completions=1), seconds):
+        raise RuntimeError
+    succeeded, failed = ("NonIndexed", "success", "pods_created"), ("Indexed", "error", "reconciling")
+    assert samples(metrics, "_syncs") == {succeeded: 1, failed: 1}
+    assert {labels: metrics._sync_seconds.labels(*labels)._sum.get() for labels in (succeeded, failed)} == {
+        succeeded: 1,
+        failed: 2,
+    }
 
 
 def test_metrics_count_actions_of_counted_failures(metrics):

@@ -18,7 +18,7 @@ from steersman.client.objects import key_of, labels_of, name_of, namespace_of, u
 from steersman.controllers.job import facts, plan
 from steersman.controllers.job.accounting import Accounting, account, end_events, finish, settle, with_suspension
 from steersman.controllers.job.backoff import Failures
-from steersman.controllers.job.metrics import JobMetrics
+from steersman.controllers.job.metrics import JobMetrics, JobSync, SyncAction
 from steersman.controllers.job.observed import Observed, observe
 from steersman.controllers.job.templates import new_pod
 from steersman.controllers.shared.base import ManagedController
@@ -149,12 +149,13 @@ class JobController(ManagedController):
             self.events.event(job, "Warning", "UnknownCompletionMode", message)
             return None
         self._last_reconciled[key] = self.clock.monotonic()
-        up_to_date = await self.control.is_up_to_date(key, controlled_by(self.pods.lister, uid_of(job)))
-        pods = await self._claim(job)
-        seen = observe(
-            job, pods, untracked=self._stale_untracked(key, pods), failures=self._failures.get(key, Failures())
-        )
-        return await self._go_on(key, seen, up_to_date=up_to_date)
+        with self.metrics.sync(job, self.clock.monotonic) as sync:
+            up_to_date = await self.control.is_up_to_date(key, controlled_by(self.pods.lister, uid_of(job)))
+            pods = await self._claim(job)
+            seen = observe(
+                job, pods, untracked=self._stale_untracked(key, pods), failures=self._failures.get(key, Failures())
+            )
+            return await self._go_on(key, seen, sync, up_to_date=up_to_date)
 
     def _forget(self, key: str) -> None:
         self.control.forget(key)
@@ -181,7 +182,7 @@ class JobController(ManagedController):
         # A Pod that was just adopted has the finalizer, but its cached copy does not.
         return [pod if is_controlled_by(pod, job) else with_finalizer(pod, facts.TRACKING) for pod in claimed]
 
-    async def _go_on(self, key: str, seen: Observed, *, up_to_date: bool) -> Result | None:
+    async def _go_on(self, key: str, seen: Observed, sync: JobSync, *, up_to_date: bool) -> Result | None:
         now, precise = self.now(), self.clock.now()
         status = seen.job.status or JobStatus()
         if status.startTime is None and not facts.is_suspended(seen.job):
@@ -198,6 +199,7 @@ class JobController(ManagedController):
             pods = plan.plan_pods(seen, now=precise)
             waits = _sooner(waits, pods.requeue_after_seconds)
             written = await self._apply(key, seen, pods)
+            sync.action = written.action
         active = len(seen.active) + len(written.created) - len(written.deleted)
         if finish is None:
             status, ending = self._check_success(seen, status, active, managed=written.managed)
@@ -309,6 +311,13 @@ class _Written(msgspec.Struct, frozen=True, kw_only=True):
     error: Exception | None = None
     #: True if Pods were processed.
     managed: bool = False
+
+    @property
+    def action(self) -> SyncAction:
+        """Return the action of the reconcile."""
+        if self.created:
+            return SyncAction.PODS_CREATED
+        return SyncAction.PODS_DELETED if self.deleted else SyncAction.TRACKING
 
 
 def _selector(job: Job) -> LabelSelector:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from lightkube.models.batch_v1 import JobStatus
-from prometheus_client import Counter
+from prometheus_client import Counter, Histogram
 
+from steersman.apimachinery.histogram import exponential_bounds
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.controllers.job import facts
 from steersman.controllers.job.indexes import Indexes
@@ -14,7 +17,7 @@ from steersman.runtime.finalizers import has_finalizer
 from steersman.workloads.pods import is_finished
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from lightkube.models.batch_v1 import Job
     from lightkube.models.core_v1 import Pod
@@ -25,6 +28,29 @@ if TYPE_CHECKING:
 
 #: Condition that ends a Job, to the label ``result``.
 _RESULTS: Final = {facts.COMPLETE: "succeeded", facts.FAILED: "failed"}
+
+
+#: Bounds of ``job_sync_duration_seconds``.
+_SYNC_SECONDS: Final = exponential_bounds(0.004, 2, 15)
+
+
+class SyncAction(StrEnum):
+    """Action of a reconcile, the label ``action``. Upstream: ``JobSyncAction…``."""
+
+    #: Expected creations or deletions of Pods have not been observed, or the Job has finished.
+    RECONCILING = "reconciling"
+    TRACKING = "tracking"
+    PODS_CREATED = "pods_created"
+    PODS_DELETED = "pods_deleted"
+
+
+class JobSync:
+    """A reconcile in progress."""
+
+    __slots__ = ("action",)
+
+    def __init__(self) -> None:
+        self.action = SyncAction.RECONCILING
 
 
 class JobMetrics:
@@ -41,10 +67,28 @@ class JobMetrics:
         self._actions = counter(
             "pod_failures_handled_by_failure_policy_total", "Failed Pods that a rule of a policy matched", "action"
         )
+        syncs = ("completion_mode", "result", "action")
+        self._syncs = counter("job_syncs_total", "Reconciles of Jobs", *syncs)
+        self._sync_seconds = Histogram(
+            "job_controller_job_sync_duration_seconds", "Duration of a reconcile", syncs,
+            buckets=_SYNC_SECONDS, registry=registry,
+        )  # fmt: skip
         self._tracked = counter(
             "terminated_pods_tracking_finalizer_total",
             "Finished Pods that got or lost the tracking finalizer, or got the phase with it", "event",
         )  # fmt: skip
+
+    @contextmanager
+    def sync(self, job: Job, monotonic: Callable[[], float]) -> Iterator[JobSync]:
+        """Count the block as a reconcile with the action that it sets; an exception is the result ``error``."""
+        sync, result, started = JobSync(), "error", monotonic()
+        try:
+            yield sync
+            result = "success"
+        finally:
+            labels = (_mode(job), result, sync.action.value)
+            self._syncs.labels(*labels).inc()
+            self._sync_seconds.labels(*labels).observe(monotonic() - started)
 
     def count_end(self, job: Job) -> None:
         """Count a finished Job by its condition."""
