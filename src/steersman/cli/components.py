@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from steersman.cli.base_flags import HANDLED, add_log_flags, add_version_flag, options_of_gates
@@ -31,11 +33,14 @@ from steersman.scheduler.options import SchedulerOptions, set_up
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     import msgspec
 
     from steersman.scheduler.options import Setup
 
+#: Option of ``--write-config-to``, which no struct has.
+_WRITE_CONFIG_TO: Final = "write_config_to"
 _TEXTS: Final = {
     **COMMON_HELP,
     "config": "File with a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)",
@@ -91,8 +96,12 @@ def _run_scheduler(flag_parser: FlagParser, parsed: Namespace) -> int:
 
     with _errors_of_flags(flag_parser):
         scheduler = _scheduler(parsed)
+        if getattr(parsed, _WRITE_CONFIG_TO, None) is not None:
+            return _write_config(scheduler, getattr(parsed, _WRITE_CONFIG_TO))
         warnings = check_feature_gates(_feature_gates(parsed))
-        warnings += without_effect(parsed, SCHEDULER_FLAGS, SchedulerOptions, SchedulerServing, handled=HANDLED)
+        warnings += without_effect(
+            parsed, SCHEDULER_FLAGS, SchedulerOptions, SchedulerServing, handled={*HANDLED, _WRITE_CONFIG_TO}
+        )
         serving = make_serving(
             parsed,
             SchedulerServing,
@@ -106,6 +115,22 @@ def _run_scheduler(flag_parser: FlagParser, parsed: Namespace) -> int:
         sys.stderr.write(f"{message}\n")
     work = run_scheduler(scheduler, parent_pipe=parsed.parent_pipe, serving=serving)
     return run_process(work, parsed, warnings=warnings)
+
+
+def _write_config(scheduler: Setup, path: Path) -> int:
+    """Write the configuration to a file or device; a new file has mode 0600, as extenders may have keys.
+
+    Raises ``OptionError``.
+    """
+    from steersman.scheduler.configuration.encoding import encode_configuration  # noqa: PLC0415 — for this flag only
+
+    try:
+        with open(path, "wb", opener=partial(os.open, mode=0o600)) as file:
+            file.write(encode_configuration(scheduler))
+    except OSError as error:
+        raise OptionError(f"--write-config-to: {path}: {error.strerror or error}") from error
+    sys.stderr.write(f"Wrote configuration to {path}\n")
+    return 0
 
 
 def _run_child(flag_parser: FlagParser, parsed: Namespace, arguments: Sequence[str]) -> int:

@@ -31,9 +31,8 @@ SCHEDULER_FLAGS: Final[FlagTable] = {
         ),
         Flag(
             "write-config-to",
-            str,
-            "File to write the configuration to",
-            refused="writing the configuration to a file is not supported",
+            values.path,
+            "File to write the configuration to, with all defaults; the command ends then",
         ),
     ),
     **SERVING_FLAGS,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 — read by msgspec at run time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from steersman.scheduler.configuration.settings import UNSCHEDULABLE_MAX_SECONDS, ProfileSettings, Settings
 from steersman.scheduler.pod_info import DEFAULT_SCHEDULER
+
+if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
 
 
 class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +58,8 @@ class Setup(NamedTuple):
 
     options: SchedulerOptions
     settings: Settings
+    #: The file of ``config`` with its defaults; None without one.
+    configuration: Tree | None = None
 
 
 def set_up(**overrides: Any) -> Setup:
@@ -66,11 +71,13 @@ def set_up(**overrides: Any) -> Setup:
     profile = ProfileSettings(
         scheduler_name=options.scheduler_name, percentage_of_nodes_to_score=options.percentage_of_nodes_to_score
     )
-    settings = Settings(profiles=(profile,))
+    settings, configuration = Settings(profiles=(profile,)), None
     if options.config is not None:
         from steersman.scheduler.configuration.loading import read  # noqa: PLC0415 — loaded only with --config
 
         reading = read(options.config)
         options, settings = SchedulerOptions(**{**reading.options, **overrides}), reading.settings
+        configuration = reading.tree
     seconds = options.pod_max_in_unschedulable_pods_duration_seconds
-    return Setup(options, msgspec.structs.replace(settings, pod_max_in_unschedulable_pods_seconds=seconds))
+    settings = msgspec.structs.replace(settings, pod_max_in_unschedulable_pods_seconds=seconds)
+    return Setup(options, settings, configuration)

@@ -6,7 +6,7 @@ import pytest
 
 from steersman.cli import components
 from steersman.cli.scheduler_flags import SCHEDULER_FLAGS
-from steersman.scheduler.options import SchedulerOptions
+from steersman.scheduler.options import SchedulerOptions, set_up
 
 
 def test_options_have_one_flag_each():
@@ -18,7 +18,7 @@ def test_options_have_one_flag_each():
 @pytest.mark.parametrize(
     ("flag", "reason"),
     [
-        ("--write-config-to=/x", "writing the configuration to a file is not supported"),
+        ("--write-config-to=/dev/null/x", "--write-config-to: /dev/null/x: "),
         ("--feature-gates=NoSuchGate=true", "unrecognized feature gate: NoSuchGate"),
         ("--leader-elect-resource-lock=endpoints", '"endpoints" is not supported, expected leases'),
     ],
@@ -50,3 +50,14 @@ def test_emulated_version_out_of_range_is_rejected(capsys):
     with pytest.raises(SystemExit):
         components.run("scheduler", ["--emulated-version=kube=1.30"])
     assert "--emulated-version: emulation version 1.30 is not between [1.33, 1.36" in capsys.readouterr().err
+
+
+def test_write_config_to_writes_the_configuration_in_effect_and_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(components, "run_process", lambda *_, **__: pytest.fail("it runs"))
+    path = tmp_path / "written.yaml"
+    flags = ["--scheduler-name=mine", "--leader-elect-lease-duration=20s", f"--write-config-to={path}"]
+    assert components.run("scheduler", flags) == 0
+    assert path.stat().st_mode & 0o777 == 0o600
+    written = set_up(config=path)
+    assert [profile.scheduler_name for profile in written.settings.profiles] == ["mine"]
+    assert written.options.leader_elect_lease_duration_seconds == 20

@@ -173,7 +173,10 @@ def test_command_lines_of_kubeadm_are_accepted(component, line):
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_flags_without_option_have_a_reason(component):
     """Without a reason are flags that another option stands for."""
-    options = {name for kind in OPTIONS[component] for name in kind.__struct_fields__} | {"feature_gates"}
+    options = {name for kind in OPTIONS[component] for name in kind.__struct_fields__} | {
+        "feature_gates",
+        "write_config_to",
+    }
     without = {
         flag.name
         for rows in TABLES[component].values()

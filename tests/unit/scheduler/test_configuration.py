@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from tests.unit.scheduler.world import World, near, node, pod, required
 
 from steersman.apimachinery.selectors import parse_label_selector
 from steersman.apimachinery.trees import Tree
+from steersman.scheduler.configuration.encoding import encode_configuration
 from steersman.scheduler.configuration.errors import ConfigurationError
 from steersman.scheduler.configuration.extenders import ExtenderSettings, ExtenderTLS
 from steersman.scheduler.configuration.loading import LoadedConfiguration, parse_configuration
@@ -460,3 +462,75 @@ def test_backoff_is_configurable() -> None:
         world.now = queued.due
         world.core.queue.activate([PodInfo(waiting).uid], world.now)
     assert waits == [4, 6, 6]
+
+
+# Encoding
+
+
+@pytest.mark.parametrize(
+    "configured",
+    [
+        {},
+        {"parallelism": 3, "percentageOfNodesToScore": 40, "clientConnection": {"qps": 7.5, "kubeconfig": "/k"}},
+        {
+            "profiles": [
+                {
+                    "schedulerName": "a",
+                    "plugins": {
+                        "multiPoint": {
+                            "enabled": [{"name": "NodeAffinity", "weight": 5}],
+                            "disabled": [{"name": "ImageLocality"}],
+                        },
+                        "score": {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit", "weight": 4}]},
+                    },
+                    "pluginConfig": [{"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 7}}],
+                },
+                {"schedulerName": "b"},
+            ]
+        },
+        {
+            "extenders": [
+                {
+                    "urlPrefix": "http://x",
+                    "prioritizeVerb": "p",
+                    "weight": 2,
+                    "managedResources": [{"name": "example.com/a"}],
+                }
+            ]
+        },
+    ],
+)
+def test_written_configuration_gives_the_same_settings(tmp_path: Path, configured: Tree) -> None:
+    path = tmp_path / "scheduler.yaml"
+    path.write_text(yaml.safe_dump({**HEAD, **configured}))
+    setup = set_up(config=path)
+    written = parse_configuration(encode_configuration(setup))
+    assert comparable(written.settings) == comparable(setup.settings)
+    assert SchedulerOptions(**written.options, config=path) == setup.options
+
+
+def comparable(settings: Settings) -> Tree:
+    """Return settings as a tree; arguments from a file have ``apiVersion`` and ``kind``, which defaults do not have."""
+    tree: Tree = msgspec.json.decode(msgspec.json.encode(settings))
+    for profile in tree["profiles"]:
+        profile["args"] = {
+            name: {key: value for key, value in args.items() if key not in HEAD}
+            for name, args in profile["args"].items()
+        }
+    return tree
+
+
+def test_written_configuration_has_defaults_and_plugins() -> None:
+    written = yaml.safe_load(encode_configuration(set_up()))
+    assert (written["apiVersion"], written["kind"], written["parallelism"]) == (HEAD["apiVersion"], HEAD["kind"], 16)
+    (profile,) = written["profiles"]
+    assert {"name": "TaintToleration", "weight": 3} in profile["plugins"]["multiPoint"]["enabled"]
+    assert profile["pluginConfig"][0] == {
+        "name": "DefaultPreemption",
+        "args": {
+            "apiVersion": HEAD["apiVersion"],
+            "kind": "DefaultPreemptionArgs",
+            "minCandidateNodesAbsolute": 100,
+            "minCandidateNodesPercentage": 10,
+        },
+    }

@@ -46,6 +46,8 @@ class LoadedConfiguration(NamedTuple):
     settings: Settings
     #: Fields of ``SchedulerOptions`` set by the file.
     options: dict[str, Any]
+    #: The configuration with its defaults.
+    tree: Tree
 
 
 def read(path: Path) -> LoadedConfiguration:
@@ -93,7 +95,7 @@ def parse_configuration(
     decoded = read_configuration(raw)
     unknown = _plugin_names(decoded) - PLUGINS.keys()
     out_of_tree = find_plugins(unknown) if unknown else {}
-    tree = _with_defaults(decoded)
+    tree = complete(decoded)
     errors = list(dict.fromkeys(map(str, check_configuration(tree, out_of_tree))))
     if errors:
         raise ConfigurationError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
@@ -108,10 +110,11 @@ def parse_configuration(
         pod_initial_backoff_seconds=float(tree["podInitialBackoffSeconds"]),
         pod_max_backoff_seconds=float(tree["podMaxBackoffSeconds"]),
     )
-    return LoadedConfiguration(settings, _options(tree["leaderElection"], tree["clientConnection"]))
+    return LoadedConfiguration(settings, _options(tree["leaderElection"], tree["clientConnection"]), tree)
 
 
-def _with_defaults(tree: Tree) -> Tree:
+def complete(tree: Tree) -> Tree:
+    """Return a decoded configuration with its defaults."""
     profiles = tree.get("profiles") or [{}]
     if len(profiles) == 1:
         profiles = [{"schedulerName": DEFAULT_SCHEDULER, **profiles[0]}]

@@ -84,7 +84,7 @@ def resolve_plugins(
     """
     points_by_plugin = {**PLUGINS, **(out_of_tree or {})}
     configured = plugins or {}
-    multi = _merge_plugins(configured.get(MULTI_POINT) or {})
+    multi = merge_plugins(configured.get(MULTI_POINT) or {})
     sets = {point: configured.get(point) or {} for point in POINTS}
     for point, plugin_set in sets.items():
         _check_single(point, plugin_set, points_by_plugin)
@@ -107,7 +107,7 @@ def resolve_plugins(
     return EnabledPlugins(points, weights)
 
 
-def _merge_plugins(custom: Tree) -> list[Tree]:
+def merge_plugins(custom: Tree) -> list[Tree]:
     """Merge ``multiPoint`` with the default plugins: reconfigured ones keep their position, new ones follow."""
     disabled = _names(custom.get("disabled"))
     enabled: list[Tree] = list(custom.get("enabled") or ())
