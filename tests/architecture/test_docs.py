@@ -78,6 +78,7 @@ EXAMPLES_RUN = {
     "README.md": {"console": 3, "python": 1},
     "docs/architecture.md": {"mermaid": 1},
     "docs/authentication.md": {"yaml": 2},
+    "docs/authorization.md": {"yaml": 1},
     "docs/ci.md": {"sh": 1},
     "docs/command-line.md": {"console": None},
     "docs/components.md": {"console": 1},

@@ -80,7 +80,7 @@ class Chain:
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
         """Return the first decision that is not ``NO_OPINION``."""
         reasons = []
-        errors = []
+        errors: tuple[str, ...] = ()  # no list: few decisions have an error
         for authorizer in self._authorizers:
             decision = authorizer.authorize(user, info)
             if decision is NO_OPINION:
@@ -90,7 +90,7 @@ class Chain:
             if decision.reason:
                 reasons.append(decision.reason)
             if decision.error:
-                errors.append(decision.error)
+                errors = (*errors, decision.error)
         if not reasons and not errors:
             return NO_OPINION
         return Decision(Verdict.NO_OPINION, "\n".join(reasons), aggregate_errors(errors))
