@@ -158,6 +158,9 @@ async def test_lazy_server_serves_the_socket_to_which_it_moved():
     ("path", "code", "text"),
     [
         ("/healthz", 200, "ok"),
+        ("/healthz?verbose", 200, "[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n"),
+        ("/healthz/syncloop", 200, "ok"),
+        ("/healthz/moon", 404, "404 page not found\n"),
         ("/nowhere", 404, "404 page not found\n"),
         ("/containerLogs/ns/p/c?tailLines=3", 200, "one\ntwo\n"),
         ("/containerLogs/ns/p/c?previous=true", 400, "no such log"),

@@ -1,4 +1,4 @@
-"""Pages of the kubelet about one node: its usage, which metrics servers and Prometheus read.
+"""Pages of the kubelet about one node: its configuration, and its usage, which metrics servers and Prometheus read.
 
 All simulated nodes of a process share one listener. The API server names the node of a proxied request in
 ``X-Forwarded-Uri`` (``/api/v1/nodes/node-0/proxy/stats/summary``); without it the page is that of the only node.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery.codec import encode
+from steersman.nodes.kubelet.configz import kubelet_configuration
 from steersman.nodes.kubelet.host import RequestError
 from steersman.nodes.metrics.exposition import CONTENT_TYPE, cadvisor_metrics, probe_metrics, resource_metrics
 from steersman.nodes.metrics.node_usage import NodeUsage
@@ -48,6 +49,9 @@ PAGES: Final[dict[str, Callable[[NodeSample], NodePage]]] = {
 }
 
 
+CONFIGZ: Final = "/configz"
+
+
 class NodePages:
     """Pages by path and node."""
 
@@ -68,7 +72,7 @@ class NodePages:
     def page(self, path: str, forwarded_uri: str) -> NodePage | None:
         """Return the page; None if there is none with this path. Raises ``RequestError`` if the node is unknown."""
         render = PAGES.get(path.rstrip("/"))
-        if render is None:
+        if render is None and path != CONFIGZ:
             return None
         nodes = {node["metadata"]["name"]: node for node in self._nodes()}
         self._usage.retain(nodes)
@@ -79,6 +83,8 @@ class NodePages:
             raise RequestError(f"several nodes share this address: request {_PREFIX}NAME/proxy{path} of the API server")
         if name not in nodes:
             raise RequestError(f'node "{name}" not found', code=404)
+        if render is None:
+            return NodePage(encode(kubelet_configuration(nodes[name])), "application/json")
         pods = [pod for pod in self._pods() if pod["spec"].get("nodeName") == name]
         return render(self._usage.sample(nodes[name], pods, now=self._clock.now()))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _COMPONENT: Final = "kubelet"
 _PATHS: Final = (
-    "/attach", "/containerLogs", "/exec", "/flagz", "/healthz", "/metrics", "/metrics/cadvisor", "/metrics/probes",
+    "/attach", "/configz", "/containerLogs", "/exec", "/flagz", "/healthz", "/metrics", "/metrics/cadvisor", "/metrics/probes",
     "/metrics/resource", "/pods", "/portForward", "/runningpods", "/stats/summary", "/statusz",
 )  # fmt: skip
 

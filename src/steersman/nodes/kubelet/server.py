@@ -45,6 +45,8 @@ SPDY_FORWARDING: Final = f"SPDY/3.1+{PORT_FORWARD_PROTOCOL}"
 _ALLOWED_NAME: Final = "kube-apiserver-kubelet-client"
 _ALLOWED_GROUP: Final = "system:masters"
 _STOP_SECONDS: Final = 2.0
+#: Names of upstream's checks; simulated nodes always pass them.
+_HEALTH_CHECKS: Final = ("ping", "log", "syncloop")
 
 
 class Pods(NamedTuple):
@@ -125,7 +127,12 @@ class KubeletServer:
         if request.method == "CONNECT":
             return await self._dial(request)
         match request.path.split("/")[1:]:
+            case ["healthz"] if "verbose" in request.query:
+                checks = "".join(f"[+]{check} ok\n" for check in _HEALTH_CHECKS)
+                return web.Response(text=f"{checks}healthz check passed\n")
             case ["healthz"]:
+                return web.Response(text="ok")
+            case ["healthz", check] if check in _HEALTH_CHECKS:
                 return web.Response(text="ok")
             case ["pods" | "runningpods"]:
                 listed = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": list(self._pods.all())}

@@ -48,6 +48,13 @@ def test_only_node_needs_no_name(path):
     assert page.content_type.startswith("application/json" if path == "/stats/summary" else "text/plain")
 
 
+def test_configuration_of_the_requested_node():
+    page = pages(NODE, OTHER).page("/configz", "/api/v1/nodes/m/proxy/configz")
+    assert json.loads(page.content)["kubeletconfig"]["kind"] == "KubeletConfiguration"
+    with pytest.raises(RequestError, match="several nodes share this address"):
+        pages(NODE, OTHER).page("/configz", "")
+
+
 def test_node_among_several_needs_a_name():
     with pytest.raises(RequestError, match="several nodes share this address: request /api/v1/nodes/NAME/proxy/stats"):
         pages(NODE, OTHER).page("/stats/summary", "")
