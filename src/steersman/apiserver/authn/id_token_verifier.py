@@ -46,10 +46,6 @@ class Fetch(Protocol):
         """Return the document. ``token``: bearer token of the request. Raises ``OSError``."""
 
 
-class ProviderError(OSError):
-    """The provider's discovery document or keys cannot be used."""
-
-
 class IDTokenVerifier:
     """Verifier of the tokens of one issuer, for any of some audiences."""
 
@@ -134,7 +130,7 @@ class IDTokenVerifier:
             document = await self._fetch(self._discovery_url)
             self._keys, key_set = await self._read_keys(document)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError) as error:
-            raise ProviderError(f"{type(error).__name__}: {error}") from error
+            raise OSError(f"{type(error).__name__}: {error}") from error
         finally:
             if self._metrics is not None:
                 self._metrics.keys_fetched(self.issuer, self._clock.now().timestamp(), key_set)
@@ -145,7 +141,7 @@ class IDTokenVerifier:
         document = msgspec.json.decode(discovery)
         if document["issuer"] != self.issuer:
             expected, actual = quote(self.issuer), quote(str(document["issuer"]))
-            raise ProviderError(
+            raise OSError(
                 f"oidc: issuer did not match the issuer returned by provider, expected {expected} got {actual}"
             )
         key_set = await self._fetch(document["jwks_uri"])
