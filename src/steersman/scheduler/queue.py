@@ -189,7 +189,7 @@ class SchedulingQueue:
         ``events_to_register``: those of out-of-tree plugins. ``gate_events``: events after which gated pods are checked
         again.
         """
-        self._sort_key = sort_key or _priority_sort
+        self._sort_key = sort_key or priority_sort
         self._events_to_register = {**_EVENTS_TO_REGISTER, **(events_to_register or {})}
         self._gate_events = gate_events
         self._is_gated = is_gated
@@ -430,7 +430,7 @@ class SchedulingQueue:
         return self._backoff[0][0] if self._backoff else None
 
 
-def _priority_sort(queued: QueuedPod) -> tuple[int, float]:
+def priority_sort(queued: QueuedPod) -> tuple[int, float]:
     """Order by priority, then time. Upstream: ``PrioritySort``."""
     return -queued.pod.priority, queued.since
 

@@ -59,7 +59,7 @@ class Scheduler:
 
     def __init__(self, context: ControllerContext, *, settings: Settings | None = None, host: str = "") -> None:
         """``host``: suffix of the reporting instance of events, ``default-scheduler-<host>``. Raises
-        ``PluginSetError``; ``ConfigError``, OSError for certificates of extenders.
+        ``PluginSetError``; ``ConfigError``, OSError for certificates of extenders; ``ConfigurationError`` of plugins.
         """
         self._clock = context.clock
         self._wake_event = asyncio.Event()
@@ -340,7 +340,7 @@ def _make_plugins(
     profile: ProfileSettings,
     core: SchedulerCore,
 ) -> PluginRuntime | None:
-    """Create the out-of-tree plugins of a profile. Raises ``PluginError``."""
+    """Create the out-of-tree plugins of a profile. Raises ``ConfigurationError``."""
     if not settings.plugins:
         return None
     from steersman.scheduler.out_of_tree.handle import SchedulerHandle  # noqa: PLC0415 — few have such plugins

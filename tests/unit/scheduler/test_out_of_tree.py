@@ -14,7 +14,6 @@ from tests.unit.scheduler.world import World, node, pod
 from steersman.scheduler.configuration.errors import ConfigurationError
 from steersman.scheduler.configuration.loading import parse_configuration, with_plugins
 from steersman.scheduler.core import AssumedPod, UnschedulablePod
-from steersman.scheduler.framework import PluginError
 from steersman.scheduler.out_of_tree import (
     ClusterEvent,
     ClusterEventWithHint,
@@ -245,6 +244,19 @@ async def test_queue_sort_orders_the_queue() -> None:
     assert [item.queued.pod.name for item in placed if item is not None] == ["a", "b", "c"]
 
 
+class Undecided(Base):
+    def less(self, first: QueuedPodInfo, second: QueuedPodInfo) -> bool:
+        raise ValueError("incomparable")
+
+
+async def test_failing_queue_sort_leaves_the_order_by_priority() -> None:
+    sorts = {"queueSort": {"enabled": [{"name": "Undecided"}], "disabled": [{"name": "*"}]}}
+    cluster = world(Undecided, profiles=[{"plugins": sorts}])
+    cluster.add(pod("low"), pod("high", priority=9), pod("middle", priority=5))
+    placed = [await cluster.core.schedule_one([]) for _ in range(3)]
+    assert [item.queued.pod.name for item in placed if item is not None] == ["high", "middle", "low"]
+
+
 class Picky(Base):
     """Rejects all nodes without the annotation, and registers for nodes that have it."""
 
@@ -438,8 +450,17 @@ def test_plugin_that_cannot_be_created_is_named() -> None:
         def __init__(self, args: Any, handle: Handle) -> None:
             raise OSError("no file")
 
-    with pytest.raises(PluginError, match='initializing plugin "Broken": OSError: no file'):
+    with pytest.raises(ConfigurationError, match='initializing plugin "Broken": OSError: no file'):
         world(Broken)
+
+
+def test_plugin_whose_events_cannot_be_registered_is_named() -> None:
+    class Silent(OnlyB):
+        def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+            raise KeyError("event")
+
+    with pytest.raises(ConfigurationError, match="initializing plugin \"Silent\": KeyError: 'event'"):
+        world(Silent)
 
 
 @pytest.mark.parametrize(

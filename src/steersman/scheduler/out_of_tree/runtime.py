@@ -10,6 +10,7 @@ from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.gotext import quote
+from steersman.scheduler.configuration.errors import ConfigurationError
 from steersman.scheduler.framework import PluginError, PluginRejection
 from steersman.scheduler.out_of_tree.adapters import FILTERING, SCORING, OutOfTreePlugin
 from steersman.scheduler.out_of_tree.calls import call, call_async, expect, rejection_of, require_success
@@ -23,7 +24,7 @@ from steersman.scheduler.out_of_tree.interface import (
 )
 from steersman.scheduler.out_of_tree.registry import convert_args
 from steersman.scheduler.out_of_tree.waiting import TIMEOUT_MAX_SECONDS, PermitWait
-from steersman.scheduler.queue import ClusterEvent
+from steersman.scheduler.queue import ClusterEvent, priority_sort
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -53,7 +54,7 @@ class PluginRuntime:
         self._states: dict[str, CycleState] = {}
         #: Registered events by plugin.
         self.events: Final[dict[str, Sequence[ClusterEventWithHint]]] = {
-            name: tuple(plugin.events_to_register())
+            name: _registered_events(name, plugin)
             for name, plugin in plugins.items()
             if isinstance(plugin, EnqueueExtensions)
         }
@@ -119,8 +120,15 @@ class PluginRuntime:
         names = self._points["queueSort"]
         if not names:
             return None
-        less = self._plugins[names[0]].less
-        key = cmp_to_key(lambda first, second: -1 if less(first, second) else int(bool(less(second, first))))
+        name, less = names[0], self._plugins[names[0]].less
+
+        def compare(first: QueuedPod, second: QueuedPod) -> int:
+            try:
+                return -1 if call(name, "QueueSort", less, first, second) else 1
+            except PluginError:  # logged; an order is needed
+                return -1 if priority_sort(first) < priority_sort(second) else 1
+
+        key = cmp_to_key(compare)
         return lambda queued: (key(queued),)
 
     # Scheduling cycle
@@ -226,7 +234,7 @@ class PluginRuntime:
 def make_runtime(
     settings: ProfileSettings, registry: Mapping[str, Any], handle: Handle, *, clock: Clock
 ) -> PluginRuntime | None:
-    """Create the out-of-tree plugins that a profile enables; None without any. Raises ``PluginError``."""
+    """Create the out-of-tree plugins that a profile enables; None without any. Raises ``ConfigurationError``."""
     enabled = dict.fromkeys(name for names in settings.plugins.points.values() for name in names if name in registry)
     if not enabled:
         return None
@@ -236,5 +244,16 @@ def make_runtime(
         try:
             plugins[name] = registry[name](args, handle)
         except Exception as error:
-            raise PluginError(f"initializing plugin {quote(name)}: {type(error).__name__}: {error}") from error
+            raise _initialization_error(name, error) from error
     return PluginRuntime(settings, plugins, clock=clock)
+
+
+def _registered_events(name: str, plugin: EnqueueExtensions) -> tuple[ClusterEventWithHint, ...]:
+    try:
+        return tuple(plugin.events_to_register())
+    except Exception as error:
+        raise _initialization_error(name, error) from error
+
+
+def _initialization_error(name: str, error: Exception) -> ConfigurationError:
+    return ConfigurationError(f"initializing plugin {quote(name)}: {type(error).__name__}: {error}")
