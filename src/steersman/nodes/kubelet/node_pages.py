@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from steersman.apimachinery.codec import encode
 from steersman.nodes.kubelet.configz import kubelet_configuration
 from steersman.nodes.kubelet.host import RequestError
-from steersman.nodes.metrics.exposition import CONTENT_TYPE, cadvisor_metrics, probe_metrics, resource_metrics
+from steersman.nodes.metrics.exposition import (
+    CONTENT_TYPE,
+    cadvisor_metrics,
+    kubelet_metrics,
+    probe_metrics,
+    resource_metrics,
+)
 from steersman.nodes.metrics.node_usage import NodeUsage
 from steersman.nodes.metrics.summary import summary
 
@@ -41,7 +47,10 @@ def _text(render: Callable[[NodeSample], str]) -> Callable[[NodeSample], NodePag
     return lambda sample: NodePage(render(sample).encode(), CONTENT_TYPE)
 
 
+#: Page that is served for all nodes together, too.
+_METRICS: Final = "/metrics"
 PAGES: Final[dict[str, Callable[[NodeSample], NodePage]]] = {
+    _METRICS: _text(kubelet_metrics),
     "/metrics/cadvisor": _text(cadvisor_metrics),
     "/metrics/probes": _text(probe_metrics),
     "/metrics/resource": _text(resource_metrics),
@@ -70,7 +79,10 @@ class NodePages:
         self._clock: Final = clock
 
     def page(self, path: str, forwarded_uri: str) -> NodePage | None:
-        """Return the page; None if there is none with this path. Raises ``RequestError`` if the node is unknown."""
+        """Return the page; None if there is none with this path, or no node has been named for ``/metrics``.
+
+        Raises ``RequestError`` if the node is unknown.
+        """
         render = PAGES.get(path.rstrip("/"))
         if render is None and path != CONFIGZ:
             return None
@@ -79,6 +91,8 @@ class NodePages:
         name = requested_node(forwarded_uri)
         if not name and len(nodes) == 1:
             (name,) = nodes
+        if not name and path == _METRICS:
+            return None
         if not name:
             raise RequestError(f"several nodes share this address: request {_PREFIX}NAME/proxy{path} of the API server")
         if name not in nodes:

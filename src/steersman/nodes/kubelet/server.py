@@ -137,8 +137,6 @@ class KubeletServer:
             case ["pods" | "runningpods"]:
                 listed = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": list(self._pods.all())}
                 return web.Response(body=encode(listed), content_type="application/json")
-            case ["metrics"]:
-                return web.Response(text=self._metrics())
             case ["containerLogs", namespace, name, container]:
                 return await self._logs(request, *self._container(namespace, name, container))
             case ["exec" | "attach" as verb, namespace, name, container]:
@@ -151,12 +149,15 @@ class KubeletServer:
         node_page = self._node_page(request.path, request.headers.get("X-Forwarded-Uri", ""))
         if node_page is not None:
             return web.Response(body=node_page.content, headers={"Content-Type": node_page.content_type})
+        if request.path == "/metrics":
+            return web.Response(text=self._metrics())
         content = self._component_page(request.path)
         if content is not None:
             return _rendered(request, content)
         return web.Response(status=404, text="404 page not found\n")
 
     def _metrics(self) -> str:
+        """Return the metrics of all nodes together."""
         running = sum((pod.get("status") or {}).get("phase") == "Running" for pod in self._pods.all())
         return (
             "# HELP kubelet_running_pods [ALPHA] Number of pods that have a running pod sandbox\n"

@@ -1,4 +1,4 @@
-"""``/metrics/resource``, ``/metrics/cadvisor`` and ``/metrics/probes`` of a kubelet in the Prometheus text format.
+"""``/metrics``, ``/metrics/resource``, ``/metrics/cadvisor`` and ``/metrics/probes`` of a kubelet in the Prometheus text format.
 
 Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go, pkg/kubelet/prober/prober_manager.go, and
 github.com/google/cadvisor/metrics/prometheus.go. Only CPU and memory are simulated.
@@ -24,6 +24,22 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _NANOS: Final = 10**9
 #: Period of CPU quotas in microseconds. Upstream: ``QuotaPeriod``.
 _CPU_PERIOD: Final = 100_000
+
+
+def kubelet_metrics(sample: NodeSample) -> str:
+    """Return ``/metrics`` of one node. Upstream: pkg/kubelet/metrics/metrics.go."""
+    page = _Page(sample, levels=True)
+    name = sample.node["metadata"]["name"]
+    containers = sum(len(pod.containers) for pod in sample.pods)
+    page.gauge("kubelet_node_name", "The node; always 1.", [({"node": name}, 1)], with_time=False)
+    page.gauge("kubelet_running_pods", "Pods with running containers.", [({}, len(sample.pods))], with_time=False)
+    page.gauge(
+        "kubelet_running_containers",
+        "Containers by state.",
+        [({"container_state": "running"}, containers)],
+        with_time=False,
+    )
+    return page.text()
 
 
 def resource_metrics(sample: NodeSample) -> str:

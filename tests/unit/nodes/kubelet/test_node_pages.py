@@ -67,4 +67,11 @@ def test_unknown_node_is_404():
 
 
 def test_other_paths_have_no_page():
-    assert pages(NODE).page("/metrics", "") is None
+    assert pages(NODE).page("/metrics/other", "") is None
+
+
+def test_metrics_of_no_node_in_particular_are_left_to_the_server():
+    both = pages(NODE, OTHER)
+    assert both.page("/metrics", "") is None
+    page = both.page("/metrics", "/api/v1/nodes/n/proxy/metrics")
+    assert b'kubelet_node_name{node="n"} 1\n' in page.content

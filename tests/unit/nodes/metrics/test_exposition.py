@@ -4,7 +4,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.unit.nodes.metrics.samples import MEBI, NOW, running, sample
 
-from steersman.nodes.metrics.exposition import cadvisor_metrics, probe_metrics, resource_metrics
+from steersman.nodes.metrics.exposition import cadvisor_metrics, kubelet_metrics, probe_metrics, resource_metrics
 
 IN_POD = {"namespace": "ns", "pod": "a"}
 IN_CONTAINER = {**IN_POD, "container": "c"}
@@ -34,6 +34,14 @@ def test_resource_metrics_have_containers_pods_and_the_node():
     assert "# HELP node_cpu_usage_seconds_total [STABLE] CPU time of the node in core-seconds." in lines
     # metrics-server needs the time of the measurement, in milliseconds
     assert f"node_cpu_usage_seconds_total 10.0 {round(NOW.timestamp() * 1000)}" in lines
+
+
+def test_kubelet_metrics_count_pods_and_containers():
+    text = kubelet_metrics(sample(running("a"), running("b")))
+    read = values(text)
+    assert read["kubelet_running_pods", frozenset()] == 2
+    assert read["kubelet_running_containers", frozenset({("container_state", "running")})] == 2
+    assert "# HELP kubelet_running_pods [ALPHA] Pods with running containers.\n" in text
 
 
 def test_cadvisor_metrics_have_the_labels_that_dashboards_select():
