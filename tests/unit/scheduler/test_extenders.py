@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from tests.unit.listening import closed_port, listening
 from tests.unit.scheduler.test_running import Running, started
 from tests.unit.scheduler.world import World, node, pod
 
+from steersman.asynckit.certificates import make_ca, make_server
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.client.transport import Request, Response, TransportError
 from steersman.scheduler.configuration.extenders import ExtenderSettings, ExtenderTLS
@@ -412,6 +415,50 @@ async def test_unreachable_extender_is_an_error() -> None:
         chain = connect_extenders([settings], clock=RealClock())
         with pytest.raises(ExtenderError, match=f'Post "https://127.0.0.1:{port}/bind": .*onnect'):
             await chain.bind(PodInfo(pod("p")), "n")
+        await chain.close()
+
+
+DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("age", "is_known", "server_name", "message"),
+    [
+        (timedelta(0), True, "extender", ""),
+        (timedelta(0), True, "another", "certificate verify failed: Hostname mismatch"),
+        (timedelta(0), False, "extender", "certificate verify failed"),
+        (3 * DAY, True, "extender", "certificate verify failed: certificate has expired"),
+    ],
+    ids=["valid", "another name", "unknown authority", "expired"],
+)
+async def test_certificate_of_an_extender_is_verified(
+    tmp_path: Path, age: timedelta, is_known: bool, server_name: str, message: str
+) -> None:
+    now = RealClock().now() - age
+    authority = make_ca("extender-ca", now=now, life=DAY)
+    pems = make_server("extender", ["extender"], authority, now=now, life=DAY)
+    trusted = authority if is_known else make_ca("another-ca", now=now, life=DAY)
+    (tmp_path / "pair.pem").write_bytes(pems.certificate + pems.key)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(tmp_path / "pair.pem")
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_http(reader)
+        await answer_http(writer, b"{}")
+
+    async with listening(serve, tls=context) as port:
+        settings = ExtenderSettings(
+            url_prefix=f"https://127.0.0.1:{port}",
+            bind_verb="bind",
+            enable_https=True,
+            tls=ExtenderTLS(ca_data=trusted.certificate, server_name=server_name),
+        )
+        chain = connect_extenders([settings], clock=RealClock())
+        if message:
+            with pytest.raises(ExtenderError, match=message):
+                await chain.bind(PodInfo(pod("p")), "n")
+        else:
+            assert await chain.bind(PodInfo(pod("p")), "n")
         await chain.close()
 
 
