@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from steersman.apiserver.authz.counted import CountedAuthorizer
 from steersman.apiserver.authz.interface import Authorizer, RuleResolver
 from steersman.apiserver.authz.modes import Chain, PrivilegedGroups
+from steersman.apiserver.authz.pending import StepDecisions
 from steersman.apiserver.authz.unsafe_proxy import UnsafeProxy
 from steersman.controlplane.authorization_options import (
     CONFIG_FLAG,
@@ -58,8 +59,7 @@ class AuthorizerChain:
         self._counted: Final[dict[tuple[str, str], CountedAuthorizer]] = {}
         self._by_type: Final[dict[str, ModeAuthorizer]] = {}
         self._modes: Final = Chain(())
-        self._privileged: Final = (PrivilegedGroups(), UnsafeProxy(self._modes))
-        self.authorizer: Final = Chain(self._privileged)
+        self.authorizer: Final = Chain(())
         #: Reload of the configuration file; None without one.
         self.reload: ConfigReload | None = None
         path = options.authorization_config
@@ -74,7 +74,10 @@ class AuthorizerChain:
         self.types: Final = frozenset(config.type for config in configuration if config.webhook is None)
         for type_ in self.types:
             self._by_type[type_] = make(type_)
-        self._use(configuration, self._authorizers(configuration))
+        authorizers = self._authorizers(configuration)
+        modes = StepDecisions(self._modes) if self.waits else self._modes
+        self._privileged: Final = (PrivilegedGroups(), UnsafeProxy(modes))
+        self._use(configuration, authorizers)
         if self.waits:
             self._open_webhooks().adopt()
 

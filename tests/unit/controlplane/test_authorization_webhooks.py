@@ -136,6 +136,9 @@ async def test_impersonation_waits_for_each_of_its_decisions(tmp_path):
         assert alice.webhook.specs[-1]["user"] == "bob"
         assert alice.reviewed[-1] == ("list", "nodes")
         assert {"users", "groups"} <= {attributes[1] for attributes in alice.reviewed}
+        text = (await alice("GET", "/metrics")).body.decode()
+    name = 'apiserver_authorization_decisions_total{decision="allowed",name="default",type="Webhook"}'
+    assert f"\n{name} {len(alice.reviewed)}\n" in text
 
 
 async def test_impersonation_that_the_webhook_refuses_is_forbidden(tmp_path):

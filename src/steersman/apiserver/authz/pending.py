@@ -15,7 +15,8 @@ from steersman.apiserver.workers import with_allowance
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
-    from steersman.apiserver.authz.interface import Decision
+    from steersman.apiserver.authz.interface import Authorizer, Decision
+    from steersman.apiserver.request import RequestInfo, UserInfo
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,6 +51,24 @@ def keep_decision(key: Hashable, decision: Decision) -> None:
         decisions[key] = decision
 
 
+class StepDecisions:
+    """Authorizer that decides once in a step: when the step is repeated, its earlier decisions are known and not counted again."""
+
+    def __init__(self, delegate: Authorizer) -> None:
+        self._delegate: Final = delegate
+
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
+        """Return the decision of the delegate."""
+        if _decisions.get() is None:
+            return self._delegate.authorize(user, info)
+        key = (user.name, user.groups, user.uid, tuple(user.extra.items()), info)
+        decision = known_decision(key)
+        if decision is None:
+            decision = self._delegate.authorize(user, info)
+            keep_decision(key, decision)
+        return decision
+
+
 def call_with(decisions: dict[Hashable, Decision], step: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a synchronous step with decisions. Raises ``PendingDecisionError`` if it needs another one."""
     token = _decisions.set(decisions)
@@ -61,17 +80,13 @@ def call_with(decisions: dict[Hashable, Decision], step: Callable[P, T], /, *arg
 
 async def allow_with_decisions(step: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Run an expensive step by ``with_allowance``, and again after each decision that it waits for."""
-    try:
-        return await with_allowance(step, *args, **kwargs)
-    except PendingDecisionError as pending:
-        waiting = pending
     decisions: dict[Hashable, Decision] = {}
     while True:
-        await waiting.resolve(decisions)
         try:
             return await with_allowance(call_with, decisions, step, *args, **kwargs)
         except PendingDecisionError as pending:
             waiting = pending
+        await waiting.resolve(decisions)
 
 
 async def with_decisions(step: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,15 +1,19 @@
 """Steps that wait for decisions of authorizers."""
 
+from typing import ClassVar
+
 import pytest
 
 from steersman.apiserver.authz.interface import ALLOW, NO_OPINION
 from steersman.apiserver.authz.pending import (
     PendingDecisionError,
+    StepDecisions,
     allow_with_decisions,
     keep_decision,
     known_decision,
     with_decisions,
 )
+from steersman.apiserver.request import RequestInfo, UserInfo
 
 
 class DecisionStep:
@@ -68,3 +72,27 @@ async def test_error_of_a_decision_ends_the_step():
 
     with pytest.raises(ConnectionError):
         await with_decisions(step)
+
+
+async def test_earlier_decisions_of_a_repeated_step_are_not_made_again():
+    class Delegate:
+        decided: ClassVar = []
+
+        def authorize(self, user, info):
+            if info.verb == "list" and known_decision("list") is None:
+                raise PendingDecisionError("list", self.wait)
+            self.decided.append((user.name, info.verb))
+            return ALLOW
+
+        async def wait(self):
+            return ALLOW
+
+    authorizer = StepDecisions(Delegate())
+
+    def step():
+        users = (UserInfo("alice"), UserInfo("bob", extra={"scopes": ("a",)}))
+        return [authorizer.authorize(user, RequestInfo(verb, "/p")) for verb in ("get", "list") for user in users]
+
+    assert await with_decisions(step) == [ALLOW] * 4
+    assert Delegate.decided == [("alice", "get"), ("bob", "get"), ("alice", "list"), ("bob", "list")]
+    assert authorizer.authorize(UserInfo("alice"), RequestInfo("get", "/p")) is ALLOW
