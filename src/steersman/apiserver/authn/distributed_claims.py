@@ -44,12 +44,16 @@ class ClaimResolver:
         audiences: Sequence[str],
         signing_algs: Iterable[str],
         clock: Clock,
+        cached_max: int = _CACHED_MAX,
+        issuers_max: int = _ISSUERS_MAX,
     ) -> None:
         self._claim: Final = claim
         self._fetch: Final = fetch
         self._audiences: Final = tuple(audiences)
         self._signing_algs: Final = frozenset(signing_algs)
         self._clock: Final = clock
+        self._cached_max: Final = cached_max
+        self._issuers_max: Final = issuers_max
         #: By issuer, oldest first.
         self._verifiers: Final[dict[str, IDTokenVerifier]] = {}
         #: Value and expiration by digest of the token, oldest first.
@@ -95,7 +99,7 @@ class ClaimResolver:
             return value
         value = await self._resolve(url, access_token)
         self._cached.pop(key, None)
-        while self._cached and (next(iter(self._cached.values()))[1] <= now or len(self._cached) >= _CACHED_MAX):
+        while self._cached and (next(iter(self._cached.values()))[1] <= now or len(self._cached) >= self._cached_max):
             del self._cached[next(iter(self._cached))]
         self._cached[key] = (value, now + _CACHED_SECONDS)
         return value
@@ -130,7 +134,7 @@ class ClaimResolver:
     def _verifier(self, issuer: str) -> IDTokenVerifier:
         verifier = self._verifiers.get(issuer)
         if verifier is None:
-            if len(self._verifiers) >= _ISSUERS_MAX:
+            if len(self._verifiers) >= self._issuers_max:
                 del self._verifiers[next(iter(self._verifiers))]
             verifier = self._verifiers[issuer] = IDTokenVerifier(
                 issuer,

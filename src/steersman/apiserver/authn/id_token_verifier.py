@@ -125,15 +125,21 @@ class IDTokenVerifier:
 
     async def _fetch_keys(self) -> None:
         self._fetched_seconds = self._clock.monotonic()
-        key_set: bytes | None = None
         try:
             document = await self._fetch(self._discovery_url)
-            self._keys, key_set = await self._read_keys(document)
+            keys, key_set = await self._read_keys(document)
+        except OSError:
+            self._note_fetch(None)
+            raise
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError) as error:
+            self._note_fetch(None)
             raise OSError(f"{type(error).__name__}: {error}") from error
-        finally:
-            if self._metrics is not None:
-                self._metrics.keys_fetched(self.issuer, self._clock.now().timestamp(), key_set)
+        self._keys = keys
+        self._note_fetch(key_set)
+
+    def _note_fetch(self, key_set: bytes | None) -> None:
+        if self._metrics is not None:
+            self._metrics.keys_fetched(self.issuer, self._clock.now().timestamp(), key_set)
 
     async def _read_keys(self, discovery: bytes) -> tuple[list[jws.VerifyingKey], bytes]:
         from steersman.apiserver.authn.keys import read_jwk  # noqa: PLC0415 — loads cryptography

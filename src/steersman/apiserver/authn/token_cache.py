@@ -84,6 +84,7 @@ class CachedTokens:
         clock: Clock,
         tasks: Supervisor,
         metrics: TokenCacheMetrics,
+        entries_max: int = ENTRIES_MAX,
     ) -> None:
         """``audiences``: of this server, for which requests are authenticated. ``tasks`` owns running reviews.
 
@@ -95,6 +96,7 @@ class CachedTokens:
         self._clock: Final = clock
         self._tasks: Final = tasks
         self._metrics: Final = metrics
+        self._entries_max: Final = entries_max
         self._secret: Final = secrets.token_bytes(_KEY_BYTES)
         #: Each oldest first: rejected tokens, which anyone can send, do not evict those of users.
         self._accepted: Final[dict[bytes, _Record]] = {}
@@ -157,7 +159,7 @@ class CachedTokens:
         table = self._rejected if record.reviewed is None else self._accepted
         for other in (self._accepted, self._rejected):
             other.pop(key, None)
-        while table and (next(iter(table.values())).expires <= now or len(table) >= ENTRIES_MAX):
+        while table and (next(iter(table.values())).expires <= now or len(table) >= self._entries_max):
             del table[next(iter(table))]
         table[key] = record._replace(expires=now + self._ttl_seconds)
 

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from steersman.apiserver.authn import distributed_claims
 from steersman.apiserver.authn.distributed_claims import ClaimResolver
 from steersman.apiserver.authn.interface import InvalidCredentials
 from steersman.apiserver.authn.keys import PrivateKey
@@ -19,11 +18,16 @@ SOURCED = {"_claim_names": {"groups": "s"}, "_claim_sources": {"s": {"endpoint":
 
 
 class World:
-    def __init__(self, **claims):
+    def __init__(self, bounds=None, **claims):
         self.clock, self.requests = FakeClock(NOW), []
         self.document = self.signed(**claims)
         self.resolver = ClaimResolver(
-            "groups", self.fetch, audiences=("kube",), signing_algs=("RS256",), clock=self.clock
+            "groups",
+            self.fetch,
+            audiences=("kube",),
+            signing_algs=("RS256",),
+            clock=self.clock,
+            **(bounds or {}),
         )
 
     def signed(self, *, iss="https://idp", **claims):
@@ -143,10 +147,8 @@ async def test_fetched_claim_is_cached_for_seconds():
     assert world.requests.count((ENDPOINT, "t")) == 3
 
 
-async def test_cached_claims_and_issuers_are_bounded(monkeypatch):
-    monkeypatch.setattr(distributed_claims, "_CACHED_MAX", 2)
-    monkeypatch.setattr(distributed_claims, "_ISSUERS_MAX", 2)
-    world = World()
+async def test_cached_claims_and_issuers_are_bounded():
+    world = World({"cached_max": 2, "issuers_max": 2})
     for number in (1, 2, 3, 1):
         world.document = world.signed(iss=f"https://idp{number}", groups=["a"])
         await world.resolver.expanded(f"token{number}", SOURCED)

@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from steersman.apiserver.authn import token_cache
 from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed
 from steersman.apiserver.authn.token_cache import CachedTokens, TokenCacheMetrics
 from steersman.apiserver.request import UserInfo
@@ -17,7 +16,7 @@ ALICE = UserInfo("alice")
 class World:
     """A reviewer that accepts tokens that begin with ``good``; ``gate`` delays its answers."""
 
-    def __init__(self, ttl_seconds=120.0):
+    def __init__(self, ttl_seconds=120.0, **bounds):
         self.clock, self.tasks, self.metrics = FakeClock(), Supervisor("test"), TokenCacheMetrics()
         self.reviews, self.error, self.gate = [], "", asyncio.Event()
         self.gate.set()
@@ -28,6 +27,7 @@ class World:
             clock=self.clock,
             tasks=self.tasks,
             metrics=self.metrics,
+            **bounds,
         )
 
     async def review(self, token, audiences):
@@ -112,17 +112,15 @@ async def test_slow_review_rejects_the_token():
         await request
 
 
-async def test_rejected_tokens_do_not_evict_accepted_ones(monkeypatch):
-    monkeypatch.setattr(token_cache, "ENTRIES_MAX", 2)
-    world = World()
+async def test_rejected_tokens_do_not_evict_accepted_ones():
+    world = World(entries_max=2)
     for token in ("good1", "bad1", "bad2", "bad3", "good1", "bad1", "bad3"):
         await world.user(token)
     assert [token for token, _ in world.reviews] == ["good1", "bad1", "bad2", "bad3", "bad1"]
 
 
-async def test_oldest_accepted_token_is_evicted(monkeypatch):
-    monkeypatch.setattr(token_cache, "ENTRIES_MAX", 2)
-    world = World()
+async def test_oldest_accepted_token_is_evicted():
+    world = World(entries_max=2)
     for token in ("good1", "good2", "good3", "good3", "good2", "good1"):
         await world.user(token)
     assert [token for token, _ in world.reviews] == ["good1", "good2", "good3", "good1"]
