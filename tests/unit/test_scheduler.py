@@ -112,13 +112,13 @@ def test_pods_of_another_scheduler_are_ignored() -> None:
     assert world.schedule_one() is None
 
 
-def test_large_cluster_search_stops_early_and_rotates() -> None:
+async def test_large_cluster_search_stops_early_and_rotates() -> None:
     world = World(*(node(f"n{number}") for number in range(500)))
     world.add(pod("a"), pod("b"))
     first, second = world.schedule_one(), world.schedule_one()
     assert isinstance(first, AssumedPod)
     assert isinstance(second, AssumedPod)
-    result = world.core.cycle.schedule(PodInfo(pod("c")), world.core.profiles["default-scheduler"])
+    result = await world.core.cycle.schedule(PodInfo(pod("c")), world.core.profiles["default-scheduler"])
     assert result.feasible == 500 * 46 // 100
 
 
