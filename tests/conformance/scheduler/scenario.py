@@ -171,9 +171,9 @@ class Scheduling(Scenario):
     async def wrong(self, world: World) -> str:
         """Return a pending pod that is feasible; empty if there is none."""
         fresh = await self._fresh_core(world)
-        result = fresh.schedule_one(())
+        result = await fresh.schedule_one(())
         while result is not None and not isinstance(result, AssumedPod):
-            result = fresh.schedule_one(())
+            result = await fresh.schedule_one(())
         return f"pod {result.queued.pod.name} would fit on {result.node}" if result is not None else ""
 
     async def _fresh_core(self, world: World) -> SchedulerCore:
