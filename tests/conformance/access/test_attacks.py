@@ -227,7 +227,7 @@ async def test_requests_of_a_client_that_reads_no_responses_wait(server):
 
 
 async def test_half_tls_handshake_is_closed(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(http1, "_HANDSHAKE_SECONDS", 0.05)
+    monkeypatch.setattr(http1, "HANDSHAKE_SECONDS", 0.05)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     pems = make_server("x", ["127.0.0.1"], make_authority(), now=RealClock().now(), life=timedelta(days=1))
     path = tmp_path / "server.pem"
