@@ -11,6 +11,7 @@ from tests.unit.cel.expressions import evaluated
 from steersman.apimachinery import yaml_reader
 from steersman.apimachinery.workmeter import InterruptedWorkError, Interruption, metered, spend
 from steersman.apiserver import workers
+from steersman.apiserver.authz.pending import call_with
 from steersman.apiserver.filters.errors import errors
 from steersman.apiserver.filters.request_info import request_info
 from steersman.apiserver.generic import store, write_pipeline
@@ -34,7 +35,8 @@ class Gate:
         self.steps: list[str] = []
 
     async def __call__(self, function, *args, **kwargs):
-        self.steps.append(getattr(function, "__name__", ""))
+        step = args[1] if function is call_with else function
+        self.steps.append(getattr(step, "__name__", ""))
         self.reached.set()
         await self.released.wait()
         return function(*args, **kwargs)
