@@ -75,7 +75,7 @@ def test_changed_returns_copy_with_other_values(change):
 
 def test_request_info_has_repr():
     assert repr(INFO.changed(name="x")) == (
-        "RequestInfo('list', '/api/v1/namespaces/n/pods', True, '', 'v1', 'n', 'pods', 'x', '', ('a',), ())"
+        "RequestInfo('list', '/api/v1/namespaces/n/pods', True, '', 'v1', 'n', 'pods', 'x', '', ('a',), (), ())"
     )
 
 
