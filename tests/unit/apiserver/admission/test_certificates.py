@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import base64
-from types import SimpleNamespace
 
 import pytest
 from cryptography import x509
@@ -9,6 +8,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from tests.unit.apiserver.writing import Server
 
+from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.admission.certificates import (
     CLIENT_SIGNER,
     CertificateApproval,
@@ -19,7 +19,7 @@ from steersman.apiserver.admission.certificates import (
     may_use_signer,
     organizations,
 )
-from steersman.apiserver.admission.interface import Operation
+from steersman.apiserver.admission.interface import Attributes, Operation
 from steersman.apiserver.authz.interface import ALLOW, NO_OPINION
 from steersman.apiserver.request import UserInfo
 
@@ -122,10 +122,6 @@ def bundle(signer="example.com/s", **metadata):
     return {"metadata": {"name": "b", **metadata}, "spec": {"signerName": signer, "trustBundle": "pem"}}
 
 
-def forbidden_text(text):
-    return PermissionError(text)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "right", "allowed"),
     [
@@ -138,12 +134,20 @@ def forbidden_text(text):
     ],
 )
 async def test_trust_bundle_of_a_signer_requires_a_permission_on_it(old, new, right, allowed):
-    attributes = SimpleNamespace(
-        object=new, old_object=old, user=UserInfo("tester"), forbidden=forbidden_text, operation=Operation.UPDATE
-    )
-    validated = ClusterTrustBundleAttest(Rights(right)).validate(attributes)
-    if allowed:
-        await validated
-    else:
-        with pytest.raises(PermissionError, match=r'user not permitted to attest for signerName "example.com/s"'):
+    async with Server() as server:
+        attributes = Attributes(
+            Operation.UPDATE,
+            server.registry.get("", "v1", "configmaps"),
+            server.context("clustertrustbundles"),
+            name="b",
+            obj=new,
+            old_object=old,
+        )
+        validated = ClusterTrustBundleAttest(Rights(right)).validate(attributes)
+        if allowed:
             await validated
+        else:
+            message = r'user not permitted to attest for signerName "example.com/s"'
+            with pytest.raises(StatusError, match=message) as rejected:
+                await validated
+            assert rejected.value.code == 403

@@ -49,6 +49,7 @@ async def test_other_origins_get_no_headers(origin, method):
     assert (response.code, allowed(response)) == (403, {})
 
 
+@pytest.mark.interpreted
 async def test_origin_that_costs_too_much_is_not_allowed(monkeypatch):
     def expensive(pattern):
         class Expensive:
