@@ -11,7 +11,6 @@ from steersman.apimachinery.histogram import Histogram
 
 #: Upper bounds in seconds.
 BUCKETS: Final[tuple[float, ...]] = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
-FIRST_BOUND: Final = BUCKETS[0]
 
 
 class Durations:
@@ -25,12 +24,7 @@ class Durations:
 
     def accept(self, seconds: float) -> None:
         """Record a write that was not rejected."""
-        accepted = self.accepted
-        if seconds <= FIRST_BOUND:
-            accepted.counts[0] += 1
-            accepted.total += seconds
-        else:
-            accepted.observe(seconds)
+        self.accepted.observe(seconds)
 
     def reject(self, seconds: float) -> None:
         """Record a write that was rejected."""
