@@ -70,12 +70,7 @@ class Authentication:
         self._objects: Final = StoredObjects()
         #: Task that records the last use of tokens on their Secrets.
         self.token_uses: Final = TokenUses(clock=clock)
-        users = {loopback_token: LOOPBACK_USER}
-        if options.token_auth_file is not None:
-            try:
-                users |= read_token_file(options.token_auth_file)
-            except TokenFileError as error:
-                raise OptionError(f"--token-auth-file: {error}") from error
+        users = {loopback_token: LOOPBACK_USER, **_static_users(options)}
         #: Counters of service account tokens.
         self.token_metrics: Final = TokenMetrics()
         accounts = ServiceAccountTokens(
@@ -115,15 +110,7 @@ class Authentication:
         #: Authorities of client certificates, set before the server listens.
         self.certificate_authorities: Final = CertificateAuthorities()
         self.certificates: Final = ClientCertificate(clock, self.certificate_authorities)
-        front_proxies = RequestHeader(
-            self.certificate_authorities,
-            clock=clock,
-            allowed_names=options.requestheader_allowed_names,
-            username_headers=options.requestheader_username_headers,
-            uid_headers=options.requestheader_uid_headers,
-            group_headers=options.requestheader_group_headers,
-            extra_prefixes=options.requestheader_extra_headers_prefix,
-        )
+        front_proxies = _front_proxies(options, self.certificate_authorities, clock)
         bearer = BearerToken(self.tokens, clock=clock, fixed_tokens=users, token_cache=accounts)
         self.authenticator: Final[ServerAuthenticator] = Union(
             [front_proxies, self.certificates, bearer, WebSocketToken(self.tokens)],
@@ -136,6 +123,28 @@ class Authentication:
     def follow(self, registry: Registry) -> None:
         """Look up the objects that tokens are bound to in ``registry``."""
         self._objects.follow(registry)
+
+
+def _static_users(options: APIServerOptions) -> dict[str, UserInfo]:
+    """Return the users of ``--token-auth-file`` by token. Raises ``OptionError``."""
+    if options.token_auth_file is None:
+        return {}
+    try:
+        return read_token_file(options.token_auth_file)
+    except TokenFileError as error:
+        raise OptionError(f"--token-auth-file: {error}") from error
+
+
+def _front_proxies(options: APIServerOptions, authorities: CertificateAuthorities, clock: Clock) -> RequestHeader:
+    return RequestHeader(
+        authorities,
+        clock=clock,
+        allowed_names=options.requestheader_allowed_names,
+        username_headers=options.requestheader_username_headers,
+        uid_headers=options.requestheader_uid_headers,
+        group_headers=options.requestheader_group_headers,
+        extra_prefixes=options.requestheader_extra_headers_prefix,
+    )
 
 
 def _configured(options: APIServerOptions, audiences: tuple[str, ...], clock: Clock) -> ConfiguredAuthentication | None:
