@@ -173,6 +173,14 @@ async def listening(server: InProcessAPIServer, clock: FakeClock, tls: ssl.SSLCo
         await serving.stop(grace_seconds=0)
 
 
+async def until_closed(reader: asyncio.StreamReader) -> bytes:
+    """Return what the server sends before it closes; the kernel resets the connection of a server that had bytes left to read."""
+    try:
+        return await reader.read()
+    except ConnectionResetError:
+        return b""
+
+
 @pytest.mark.parametrize(
     ("raw", "answer"),
     [
@@ -237,7 +245,7 @@ async def test_half_tls_handshake_is_closed(server, tmp_path, monkeypatch):
         links = [await asyncio.open_connection("127.0.0.1", port) for _ in range(50)]
         for number, (_, writer) in enumerate(links):
             writer.write(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"[: number % 12])
-        closed = await asyncio.wait_for(asyncio.gather(*(reader.read() for reader, _ in links)), HANG_SECONDS)
+        closed = await asyncio.wait_for(asyncio.gather(*(until_closed(reader) for reader, _ in links)), HANG_SECONDS)
         assert set(closed) <= {b"", b"\x15\x03\x01\x00\x02\x02\x16"}
         assert not serving.connections
         for _, writer in links:
