@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.endpoints.subresources import Connect, Endpoints
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.served import ServedResource
-    from steersman.controlplane.access import Authentication
+    from steersman.controlplane.authentication.authentication import Authentication
     from steersman.controlplane.options import APIServerOptions
     from steersman.schema.resources import Resource
 

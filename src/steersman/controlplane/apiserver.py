@@ -21,6 +21,7 @@ from steersman.apiserver.server.http1.tls import TLSFileError, TLSFiles, load_ce
 from steersman.apiserver.workers import are_workers_busy
 from steersman.asynckit.clock import RealClock
 from steersman.asynckit.tasks import Supervisor
+from steersman.controlplane.authentication.service_account_keys import ServiceAccountKeys
 from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo
 from steersman.controlplane.bootstrap.public_address import PublicEndpoint, public_address
 from steersman.controlplane.core import ServerCore
@@ -33,7 +34,6 @@ from steersman.controlplane.option_checks import check_options
 from steersman.controlplane.options import OptionError, default_data_dir
 from steersman.controlplane.pki import PKI, PKIError, ensure_pki, server_names
 from steersman.controlplane.resources import HEARTBEAT_PREFIXES
-from steersman.controlplane.service_account_keys import ServiceAccountKeys
 from steersman.controlplane.serving_certificates import ANY_ADDRESS
 from steersman.controlplane.tls_options import named_cert_keys, tls_policy
 
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.health.component_probes import Components
     from steersman.asynckit.clock import Clock
+    from steersman.controlplane.authentication.external_signer import ExternalSigner
     from steersman.controlplane.debug_socket import DebugSocket
     from steersman.controlplane.encryption import EncryptionAtRest
-    from steersman.controlplane.external_signer import ExternalSigner
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
 
@@ -333,7 +333,7 @@ class APIServer:
         endpoint = self.options.service_account_signing_endpoint
         if not endpoint:
             return None
-        from steersman.controlplane.external_signer import ExternalSigner  # noqa: PLC0415 — few servers have one
+        from steersman.controlplane.authentication.external_signer import ExternalSigner  # noqa: PLC0415 — few servers have one
 
         signer = await ExternalSigner.open(endpoint, clock=self._clock)
         seconds, longest = self.options.service_account_max_token_expiration_seconds, float(signer.life_seconds_max)

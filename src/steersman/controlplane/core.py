@@ -36,9 +36,11 @@ from steersman.apiserver.server.request_log import RequestLog
 from steersman.apiserver.server.routes import Routes
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for
-from steersman.controlplane.access import Authentication, Authorization
 from steersman.controlplane.api_services import API_SERVICES, APIServices, LoopbackStatusWriter
 from steersman.controlplane.audit_options import make_auditor
+from steersman.controlplane.authentication.authentication import Authentication
+from steersman.controlplane.authentication.service_account_keys import ServiceAccountKeys
+from steersman.controlplane.authorization.authorization import Authorization
 from steersman.controlplane.bootstrap.default_objects import FLOW_CONTROL_HOOK, NAMESPACES_HOOK, DefaultObjects
 from steersman.controlplane.bootstrap.post_start_hooks import PostStartHooks
 from steersman.controlplane.credential_metrics import CredentialMetrics
@@ -58,7 +60,6 @@ from steersman.controlplane.paths import (
 from steersman.controlplane.resources import Resources
 from steersman.controlplane.runtime_config import served_resources
 from steersman.controlplane.server_metrics import ServerMetrics
-from steersman.controlplane.service_account_keys import ServiceAccountKeys
 from steersman.controlplane.storage_metrics import StorageMetrics
 from steersman.storage.store import Stalled
 from steersman.version import KUBERNETES_VERSION
@@ -69,12 +70,12 @@ if TYPE_CHECKING:
     from steersman.apiserver.http import Filter, Handler
     from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
+    from steersman.controlplane.authentication.external_signer import ExternalSigner
+    from steersman.controlplane.authentication.service_account_keys import AccountKeys
     from steersman.controlplane.bootstrap.controller import BootstrapController
     from steersman.controlplane.bootstrap.loop_options import LoopOptions
     from steersman.controlplane.encryption import EncryptionAtRest
-    from steersman.controlplane.external_signer import ExternalSigner
     from steersman.controlplane.options import APIServerOptions
-    from steersman.controlplane.service_account_keys import AccountKeys
     from steersman.storage.store import Store
 
     Collector = Callable[[], Awaitable[Iterable[Family]]]

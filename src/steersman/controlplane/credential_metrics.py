@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from steersman.apiserver.observability.metrics import Family
-    from steersman.controlplane.access import Authentication, Authorization
+    from steersman.controlplane.authentication.authentication import Authentication
+    from steersman.controlplane.authorization.authorization import Authorization
 
 
 class CredentialMetrics:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING
 
+from steersman.asynckit.clock import RealClock
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
@@ -28,3 +29,12 @@ def check_key_pair(flags: str, certificate: Path | str, key: Path | str) -> None
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except ssl.SSLError as error:
         raise OptionError(f"{flags}: {certificate} and {key} are not a PEM certificate and its key") from error
+
+
+def check_kubeconfig(flag: str, path: Path) -> None:
+    """Raise ``OptionError`` unless a webhook's kubeconfig can be read."""
+    from steersman.controlplane.kubeconfig_webhook import (  # noqa: PLC0415 — few servers have webhooks of this kind
+        read_webhook_kubeconfig,
+    )
+
+    read_webhook_kubeconfig(flag, path, clock=RealClock())

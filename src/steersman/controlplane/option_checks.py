@@ -7,21 +7,18 @@ Contents of files are validated by the modules that read them.
 from __future__ import annotations
 
 import os
-import re
 import ssl
 import stat
 from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
-
-import msgspec
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.gotext import quote
-from steersman.asynckit.clock import RealClock
-from steersman.controlplane.authorization_options import check_authorization
+from steersman.controlplane.audit_options import check_audit
+from steersman.controlplane.authentication.options import check_authentication
+from steersman.controlplane.authorization.options import check_authorization
 from steersman.controlplane.file_checks import check_key_pair, check_readable
 from steersman.controlplane.metric_options import metric_filter
-from steersman.controlplane.options import ENDPOINT_RECONCILERS, OptionError
+from steersman.controlplane.options import ENDPOINT_RECONCILERS, OptionError, flag_of
 from steersman.controlplane.tls_options import check_named_cert_keys, check_tls_policy
 
 if TYPE_CHECKING:
@@ -34,15 +31,8 @@ if TYPE_CHECKING:
 ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 #: Upstream: ``storageMediaTypes``.
 _STORAGE_MEDIA_TYPES: Final = ("application/json", "application/vnd.kubernetes.protobuf", "application/yaml")
-_AUDIT_LOG_FORMATS: Final = ("json", "legacy")
-_AUDIT_MODES: Final = ("batch", "blocking", "blocking-strict")
-_ABSTRACT_SOCKET: Final = re.compile(r"@[a-zA-Z0-9._-]+")
-#: Versions of TokenReviews of a webhook.
-_REVIEW_VERSIONS: Final = ("v1", "v1beta1")
-_AUDIT_VERSIONS: Final = ("audit.k8s.io/v1",)
 #: Upstream: ``service cluster IP range must be at least 8 IP addresses``.
 _SERVICE_ADDRESSES_MIN: Final = 8
-_TOKEN_SECONDS_MIN, _TOKEN_SECONDS_MAX = 3600, 1 << 32
 #: Options that name files to read.
 _FILE_OPTIONS: Final = (
     "tls_cert_file", "tls_private_key_file", "client_ca_file", "token_auth_file", "service_account_signing_key_file",
@@ -62,13 +52,13 @@ def check_options(options: APIServerOptions) -> list[str]:
     _check_browsers(options)
     metric_filter(options)
     check_authorization(options)
-    _check_service_accounts(options)
-    _check_audit(options)
+    check_authentication(options)
+    warnings = check_audit(options)
     _check_api(options)
     _check_storage(options)
     _check_directory(options)
     _check_etcd(options)
-    warnings = check_tls_policy(options)
+    warnings += check_tls_policy(options)
     if options.feature_gates:
         from steersman.controlplane.feature_gates import check_feature_gates  # noqa: PLC0415 — few starts set gates
 
@@ -77,10 +67,6 @@ def check_options(options: APIServerOptions) -> list[str]:
         from steersman.controlplane.runtime_config import check_runtime_config  # noqa: PLC0415 — as above
 
         warnings += check_runtime_config(options.runtime_config)
-    if options.audit_policy_file is not None and not _audits(options):
-        warnings.append("--audit-policy-file without --audit-log-path or --audit-webhook-config-file records nothing")
-    if options.audit_policy_file is None and _audits(options):
-        warnings.append("--audit-log-path and --audit-webhook-config-file record nothing without --audit-policy-file")
     return warnings
 
 
@@ -118,16 +104,12 @@ def _check_service_networks(text: str) -> None:
         raise OptionError(f'--service-cluster-ip-range: "{text}" must be of different IP families')
 
 
-def _flag(option: str) -> str:
-    return f"--{option.removesuffix('_seconds').replace('_', '-')}"
-
-
 def _paths(options: APIServerOptions) -> Iterator[tuple[str, Path]]:
     for option in _FILE_OPTIONS:
         value = getattr(options, option)
         for path in value if isinstance(value, tuple) else (value,):
             if path is not None:
-                yield _flag(option), path
+                yield flag_of(option), path
 
 
 def _check_etcd(options: APIServerOptions) -> None:
@@ -234,145 +216,6 @@ def _check_ports(options: APIServerOptions) -> None:
     port = options.kubernetes_service_node_port
     if port and not first <= port <= last:
         raise OptionError(f"--kubernetes-service-node-port: service port range {first}-{last} doesn't contain {port}")
-
-
-def _check_service_accounts(options: APIServerOptions) -> None:
-    if not options.service_account_issuer:
-        raise OptionError("--service-account-issuer is a required flag")
-    for issuer in options.service_account_issuer:
-        if ":" in issuer and not _is_url(issuer):
-            raise OptionError(f"--service-account-issuer: \"{issuer}\" contains a ':' but is not a valid URL")
-    uri = options.service_account_jwks_uri
-    if uri and not _is_url(uri, schemes=("https",)):
-        raise OptionError(f'--service-account-jwks-uri: "{uri}" must be a URL that begins with https://')
-    seconds = options.service_account_max_token_expiration_seconds
-    if seconds and not _TOKEN_SECONDS_MIN <= seconds <= _TOKEN_SECONDS_MAX:
-        raise OptionError("--service-account-max-token-expiration must be between 1 hour and 2^32 seconds")
-    _check_signing_endpoint(options)
-    _check_oidc(options)
-    if options.authentication_token_webhook_config_file is not None:
-        version = options.authentication_token_webhook_version
-        if version not in _REVIEW_VERSIONS:
-            raise OptionError(
-                f'--authentication-token-webhook-version: unsupported authentication webhook version "{version}",'
-                ' supported versions are "v1", "v1beta1"'
-            )
-        _check_kubeconfig(
-            "--authentication-token-webhook-config-file", options.authentication_token_webhook_config_file
-        )
-
-
-def _check_signing_endpoint(options: APIServerOptions) -> None:
-    endpoint = options.service_account_signing_endpoint
-    if not endpoint:
-        return
-    if options.service_account_signing_key_file is not None or options.service_account_key_file:
-        raise OptionError(
-            "can't set `--service-account-signing-key-file` and/or `--service-account-key-file` with"
-            " `--service-account-signing-endpoint` (They are mutually exclusive)"
-        )
-    if not (_ABSTRACT_SOCKET.fullmatch(endpoint) or os.path.exists(endpoint)):  # noqa: PTH110
-        raise OptionError(
-            f"invalid value {quote(endpoint)} passed for `--service-account-signing-endpoint`, should be a valid location on"
-            " the filesystem or must be prefixed with @ to name UDS in abstract namespace"
-        )
-
-
-def _check_oidc(options: APIServerOptions) -> None:
-    if options.authentication_config is not None:
-        if _oidc_flags(options):
-            raise OptionError("authentication-config file and oidc-* flags are mutually exclusive")
-        from steersman.controlplane.authentication_config import read_configuration  # noqa: PLC0415 — few servers have one
-
-        read_configuration(options)
-        return
-    if bool(options.oidc_issuer_url) != bool(options.oidc_client_id):
-        raise OptionError("--oidc-issuer-url and --oidc-client-id must be specified together")
-    if not options.oidc_issuer_url:
-        if others := _oidc_flags(options):
-            raise OptionError(f"{others[0]} needs --oidc-issuer-url and --oidc-client-id")
-    elif not _is_url(options.oidc_issuer_url, schemes=("https",)):
-        raise OptionError(f'--oidc-issuer-url: "{options.oidc_issuer_url}" must be a URL that begins with https://')
-
-
-def _oidc_flags(options: APIServerOptions) -> list[str]:
-    """Return the ``--oidc-*`` flags with other values than their defaults."""
-    return [
-        _flag(option.name)
-        for option in msgspec.structs.fields(options)
-        if option.name.startswith("oidc_") and getattr(options, option.name) != _default_of(option)
-    ]
-
-
-def _default_of(option: msgspec.structs.FieldInfo) -> Any:
-    return option.default if option.default_factory is msgspec.NODEFAULT else option.default_factory()
-
-
-def _is_url(text: str, schemes: tuple[str, ...] = ()) -> bool:
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    return bool(parts.scheme) and (not schemes or (parts.scheme in schemes and bool(parts.hostname)))
-
-
-def _check_audit(options: APIServerOptions) -> None:
-    for flag, value, expected in (
-        ("--audit-log-format", options.audit_log_format, _AUDIT_LOG_FORMATS),
-        ("--audit-log-mode", options.audit_log_mode, _AUDIT_MODES),
-        ("--audit-log-version", options.audit_log_version, _AUDIT_VERSIONS),
-        ("--audit-webhook-mode", options.audit_webhook_mode, _AUDIT_MODES),
-        ("--audit-webhook-version", options.audit_webhook_version, _AUDIT_VERSIONS),
-    ):
-        if value not in expected:
-            raise OptionError(f'{flag}: "{value}" is not supported, expected one of {", ".join(expected)}')
-    for name in ("log", "webhook"):
-        _check_audit_batches(options, name)
-    if options.audit_log_path and options.audit_log_path != "-" and os.path.isdir(options.audit_log_path):  # noqa: PTH112
-        raise OptionError(f"--audit-log-path: {options.audit_log_path} is a directory, expected a file or -")
-    if options.audit_policy_file is not None:
-        from steersman.controlplane.audit_options import read_audit_policy  # noqa: PLC0415 — few servers audit
-
-        # Also without a log or a webhook: an invalid policy is reported immediately.
-        read_audit_policy(options.audit_policy_file)
-    if options.audit_webhook_config_file is not None:
-        _check_kubeconfig("--audit-webhook-config-file", options.audit_webhook_config_file)
-
-
-def _check_kubeconfig(flag: str, path: Path) -> None:
-    """Raise ``OptionError`` unless a webhook's kubeconfig can be read."""
-    from steersman.controlplane.kubeconfig_webhook import (  # noqa: PLC0415 — few servers have webhooks of this kind
-        read_webhook_kubeconfig,
-    )
-
-    read_webhook_kubeconfig(flag, path, clock=RealClock())
-
-
-def _audits(options: APIServerOptions) -> bool:
-    return bool(options.audit_log_path) or options.audit_webhook_config_file is not None
-
-
-def _check_audit_batches(options: APIServerOptions, name: str) -> None:
-    def option(field: str) -> float:
-        value: float = getattr(options, f"audit_{name}_{field}")
-        return value
-
-    prefix = f"--audit-{name}"
-    if option("batch_buffer_size") < 1:
-        raise OptionError(f"{prefix}-batch-buffer-size: must be a positive number")
-    if option("batch_max_size") < 1:
-        raise OptionError(f"{prefix}-batch-max-size: must be a positive number")
-    if option("batch_throttle_enable"):
-        if option("batch_throttle_qps") <= 0:
-            raise OptionError(f"{prefix}-batch-throttle-qps: must be a positive number when throttling is enabled")
-        if option("batch_throttle_burst") < 1:
-            raise OptionError(f"{prefix}-batch-throttle-burst: must be a positive number when throttling is enabled")
-    if option("truncate_enabled"):
-        event, batch = option("truncate_max_event_size"), option("truncate_max_batch_size")
-        if event < 1:
-            raise OptionError(f"{prefix}-truncate-max-event-size: must be a positive number")
-        if batch < event:
-            raise OptionError(f"{prefix}-truncate-max-batch-size: {batch} must be at least the event size {event}")
 
 
 def _check_api(options: APIServerOptions) -> None:

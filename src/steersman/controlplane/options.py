@@ -247,6 +247,11 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
         return self.storage_media_type or default
 
 
+def flag_of(option: str) -> str:
+    """Return the flag of a field of options."""
+    return f"--{option.removesuffix('_seconds').replace('_', '-')}"
+
+
 def default_data_dir(name: str = "") -> Path:
     """Return ``$XDG_STATE_HOME/steersman``, by the XDG base directory specification. Named control planes have separate
     directories below it.

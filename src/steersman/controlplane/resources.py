@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from steersman.apiserver.kinds.core.service.allocation import ServiceAllocator
     from steersman.apiserver.kinds.resource.shared.admin_access import NamespaceLabels
     from steersman.asynckit.clock import Clock
-    from steersman.controlplane.access import Authentication, Authorization
+    from steersman.controlplane.authentication.authentication import Authentication
+    from steersman.controlplane.authorization.authorization import Authorization
     from steersman.controlplane.kubeconfig_webhook import KubeconfigWebhook
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store

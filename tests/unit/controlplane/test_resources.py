@@ -7,10 +7,11 @@ from tests.unit.review_webhook import review_webhook
 
 from steersman.apiserver.request import RequestContext, UserInfo
 from steersman.asynckit.clock import FakeClock, RealClock
-from steersman.controlplane.access import Authentication, Authorization
+from steersman.controlplane.authentication.authentication import Authentication
+from steersman.controlplane.authentication.service_account_keys import ServiceAccountKeys
+from steersman.controlplane.authorization.authorization import Authorization
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.controlplane.resources import Resources
-from steersman.controlplane.service_account_keys import ServiceAccountKeys
 from steersman.schema.resources import table
 from steersman.storage.memory import MemoryStore
 from steersman.testing import InProcessAPIServer

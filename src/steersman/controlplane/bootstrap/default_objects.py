@@ -17,7 +17,7 @@ from steersman.controlplane.runtime_config import serves_migrations
 if TYPE_CHECKING:
     from steersman.apiserver.server.loopback import Loopback
     from steersman.asynckit.clock import Clock
-    from steersman.controlplane.access import Authorization
+    from steersman.controlplane.authorization.authorization import Authorization
     from steersman.controlplane.bootstrap.post_start_hooks import PostStartHooks
     from steersman.controlplane.options import APIServerOptions
 

@@ -21,7 +21,7 @@ from steersman.apiserver.authn.authentication_configuration import (
 from steersman.apiserver.authn.interface import InvalidCredentials
 from steersman.apiserver.authn.keys import PrivateKey
 from steersman.asynckit.clock import FakeClock, RealClock
-from steersman.controlplane.authentication_config import (
+from steersman.controlplane.authentication.configuration import (
     ConfiguredAuthentication,
     oidc_configuration,
     read_configuration,
@@ -294,7 +294,7 @@ async def test_server_authenticates_by_a_provider_and_restricts_anonymous_reques
 
 
 def test_configuration_of_the_authentication_page_is_valid(path):
-    page = (Path(__file__).parents[3] / "docs" / "authentication.md").read_text()
+    page = (Path(__file__).parents[4] / "docs" / "authentication.md").read_text()
     text, _ = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     path.write_text(text)
     configuration = read_configuration(APIServerOptions(authentication_config=path)).configuration

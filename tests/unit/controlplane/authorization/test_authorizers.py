@@ -1,6 +1,6 @@
 """Names of authorizers."""
 
-from steersman.controlplane.authorizers import TYPES, authorizer_name
+from steersman.controlplane.authorization.authorizers import TYPES, authorizer_name
 
 
 def test_authorizers_that_are_no_webhooks_are_named_by_their_type():

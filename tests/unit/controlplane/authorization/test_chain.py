@@ -10,8 +10,8 @@ from steersman.apiserver.authz.modes import AlwaysAllow, AlwaysDeny
 from steersman.apiserver.authz.pending import with_decisions
 from steersman.apiserver.request import RequestInfo, UserInfo
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.authorization_options import check_authorization
-from steersman.controlplane.authorizer_chain import AuthorizerChain
+from steersman.controlplane.authorization.chain import AuthorizerChain
+from steersman.controlplane.authorization.options import check_authorization
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.testing import InProcessAPIServer
 

@@ -15,6 +15,7 @@ from steersman.apiserver.authn.webhook_token import ReviewError, WebhookTokens
 from steersman.apiserver.observability.metrics import counter, gauge, histogram
 from steersman.apiserver.webhooks.client import WebhookCallError
 from steersman.asynckit.tasks import Supervisor
+from steersman.controlplane.authentication.options import WEBHOOK_FLAG
 from steersman.controlplane.kubeconfig_webhook import open_webhook
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.options import APIServerOptions
 
-FLAG: Final = "--authentication-token-webhook-config-file"
 _REVIEW_BUCKETS: Final[tuple[float, ...]] = (0.25, 0.5, 0.7, 1.0, 1.5, 3.0, 5.0, 10.0)
 
 
@@ -36,7 +36,7 @@ class WebhookAuthentication:
         """Raises ``OptionError``, ``MissingPackagesError``."""
         self._attempts: Final[dict[str, Histogram]] = {}
         self._webhook: Final = open_webhook(
-            FLAG,
+            WEBHOOK_FLAG,
             file,
             clock=clock,
             dice=Random(secrets.randbits(64)),  # noqa: S311 — it spreads retries

@@ -4,7 +4,7 @@ import json
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.unit.controlplane.external_signing import Key, Signer, serve
+from tests.unit.controlplane.authentication.external_signing import Key, Signer, serve
 
 from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.keys import new_private_key
@@ -12,8 +12,8 @@ from steersman.apiserver.authn.token_issuer import SigningError
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.apiserver import APIServer
+from steersman.controlplane.authentication.external_signer import ExternalSigner
 from steersman.controlplane.core import ServerCore
-from steersman.controlplane.external_signer import ExternalSigner
 from steersman.controlplane.option_checks import check_options
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.storage.memory import MemoryStore

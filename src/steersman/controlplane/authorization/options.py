@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.apimachinery.gotext import quote
-from steersman.asynckit.clock import RealClock
-from steersman.controlplane.authorizers import (
+from steersman.controlplane.authorization.authorizers import (
     ABAC,
     REVIEW_VERSIONS,
     TYPES,
@@ -21,6 +20,7 @@ from steersman.controlplane.authorizers import (
     WebhookConfiguration,
     authorizer_name,
 )
+from steersman.controlplane.file_checks import check_kubeconfig
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def configured_authorizers(
 ) -> list[AuthorizerConfiguration]:
     """Return the authorizers of the contents of ``--authorization-config``. Raises ``OptionError``."""
     from steersman.apimachinery.config_file import ConfigFileError  # noqa: PLC0415 — few servers have the file
-    from steersman.controlplane.authorization_configuration import read_authorization_configuration  # noqa: PLC0415
+    from steersman.controlplane.authorization.configuration import read_authorization_configuration  # noqa: PLC0415
 
     try:
         return read_authorization_configuration(data, required_types=required_types)
@@ -149,17 +149,11 @@ def _check_configuration(options: APIServerOptions) -> None:
         if authorizer.type == ABAC:
             read_abac(options)
         if authorizer.webhook is not None:
-            from steersman.controlplane.kubeconfig_webhook import read_webhook_kubeconfig  # noqa: PLC0415 — as below
-
-            read_webhook_kubeconfig(CONFIG_FLAG, authorizer.webhook.kubeconfig, clock=RealClock())
+            check_kubeconfig(CONFIG_FLAG, authorizer.webhook.kubeconfig)
 
 
 def _check_webhook(kubeconfig: Path, options: APIServerOptions) -> None:
-    from steersman.controlplane.kubeconfig_webhook import (  # noqa: PLC0415 — few servers ask webhooks
-        read_webhook_kubeconfig,
-    )
-
-    read_webhook_kubeconfig(WEBHOOK_FLAG, kubeconfig, clock=RealClock())
+    check_kubeconfig(WEBHOOK_FLAG, kubeconfig)
     version = options.authorization_webhook_version
     if version not in REVIEW_VERSIONS:
         supported = ", ".join(map(quote, REVIEW_VERSIONS))

@@ -6,7 +6,7 @@ import pytest
 
 from steersman.apiserver.server.loopback import Answer
 from steersman.asynckit.clock import FakeClock
-from steersman.controlplane.token_uses import TokenUses
+from steersman.controlplane.authentication.token_uses import TokenUses
 
 
 class Client:

@@ -9,10 +9,10 @@ import yaml
 from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
 
 from steersman.asynckit.clock import FakeClock
+from steersman.controlplane.authentication.webhook import WebhookAuthentication
 from steersman.controlplane.kubeconfig_webhook import read_webhook_kubeconfig
 from steersman.controlplane.option_checks import check_options
 from steersman.controlplane.options import APIServerOptions, OptionError
-from steersman.controlplane.webhook_authentication import WebhookAuthentication
 from steersman.testing import InProcessAPIServer
 
 SELF_REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
@@ -151,7 +151,7 @@ def test_unusable_options_are_errors(tmp_path, text, more, message):
 
 
 def test_kubeconfig_of_the_authentication_page_names_a_webhook(tmp_path):
-    page = (Path(__file__).parents[3] / "docs" / "authentication.md").read_text()
+    page = (Path(__file__).parents[4] / "docs" / "authentication.md").read_text()
     _, text = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     for name in ("tokens-ca.crt", "apiserver.crt", "apiserver.key"):
         (tmp_path / name).write_text("PEM")

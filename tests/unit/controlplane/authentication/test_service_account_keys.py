@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from steersman.apiserver.authn.keys import new_private_key
+from steersman.controlplane.authentication.service_account_keys import ServiceAccountKeys
 from steersman.controlplane.options import OptionError
-from steersman.controlplane.service_account_keys import ServiceAccountKeys
 
 
 async def test_key_is_generated_once(tmp_path):

@@ -12,7 +12,7 @@ from steersman.apiserver.authz.interface import Authorizer, RuleResolver
 from steersman.apiserver.authz.modes import Chain, PrivilegedGroups
 from steersman.apiserver.authz.pending import StepDecisions
 from steersman.apiserver.authz.unsafe_proxy import UnsafeProxy
-from steersman.controlplane.authorization_options import (
+from steersman.controlplane.authorization.options import (
     CONFIG_FLAG,
     WEBHOOK_FLAG,
     authorizers_of,
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
-    from steersman.controlplane.authorization_webhooks import AuthorizationWebhooks
-    from steersman.controlplane.authorizers import AuthorizerConfiguration
+    from steersman.controlplane.authorization.authorizers import AuthorizerConfiguration
+    from steersman.controlplane.authorization.webhooks import AuthorizationWebhooks
     from steersman.controlplane.config_reload import ConfigReload
     from steersman.controlplane.options import APIServerOptions
 
@@ -104,7 +104,7 @@ class AuthorizerChain:
 
     def _open_webhooks(self) -> AuthorizationWebhooks:
         if self._webhooks is None:
-            from steersman.controlplane.authorization_webhooks import (  # noqa: PLC0415 — few servers ask webhooks
+            from steersman.controlplane.authorization.webhooks import (  # noqa: PLC0415 — few servers ask webhooks
                 AuthorizationWebhooks,
             )
 
@@ -131,7 +131,7 @@ class AuthorizerChain:
 
     async def _apply(self, path: Path, data: bytes) -> None:
         """Use the contents of the configuration file from now on. Raises ``OptionError``."""
-        from steersman.controlplane.authorization_webhooks import close_all  # noqa: PLC0415 — as above
+        from steersman.controlplane.authorization.webhooks import close_all  # noqa: PLC0415 — as above
 
         configuration = configured_authorizers(path, data, required_types=self.types)
         webhooks = self._open_webhooks()

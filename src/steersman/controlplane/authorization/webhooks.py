@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.authz.access_review import ReviewStatus
     from steersman.asynckit.clock import Clock
-    from steersman.controlplane.authorizers import WebhookConfiguration
+    from steersman.controlplane.authorization.authorizers import WebhookConfiguration
     from steersman.controlplane.kubeconfig_webhook import KubeconfigWebhook
 
 

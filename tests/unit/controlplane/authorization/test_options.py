@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.review_webhook import kubeconfig
 
-from steersman.controlplane.authorization_options import authorizers_of, check_authorization, read_abac
+from steersman.controlplane.authorization.options import authorizers_of, check_authorization, read_abac
 from steersman.controlplane.options import APIServerOptions, OptionError
 
 

@@ -17,7 +17,7 @@ from steersman.apimachinery.config_file import ConfigFileError, decode_config
 from steersman.apimachinery.durations import format_duration, parse_duration
 from steersman.apimachinery.field import aggregate
 from steersman.apimachinery.names import check_dns1123_subdomain
-from steersman.controlplane.authorizers import (
+from steersman.controlplane.authorization.authorizers import (
     REVIEW_VERSIONS,
     TYPES,
     WEBHOOK,

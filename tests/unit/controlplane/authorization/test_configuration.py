@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from steersman.apimachinery.config_file import ConfigFileError
-from steersman.controlplane.authorization_configuration import read_authorization_configuration
-from steersman.controlplane.authorizers import AuthorizerConfiguration, WebhookConfiguration
+from steersman.controlplane.authorization.authorizers import AuthorizerConfiguration, WebhookConfiguration
+from steersman.controlplane.authorization.configuration import read_authorization_configuration
 
 RBAC = {"type": "RBAC", "name": "rbac"}
 
