@@ -103,6 +103,11 @@ def label_selector_text(selector: Mapping[str, Any] | None) -> str:
     )
 
 
+def errno_text(error: OSError) -> str:
+    """Return the reason of an error of the operating system, e.g. ``no such file or directory``. Upstream: ``syscall.Errno``."""
+    return (error.strerror or str(error)).lower()
+
+
 def float_text(value: float) -> str:
     """Format a float as ``%v``: shortest text, with an exponent below 1e-4 and from 1e21 on, without a trailing ``.0``."""
     if math.isnan(value):

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steersman.controllers.manager.leader_migration import read_leader_migration
-from steersman.controlplane.file_checks import check_key_pair, check_readable
 from steersman.controlplane.metric_options import metric_filter
+from steersman.controlplane.option_files import check_key_pair, check_readable
 from steersman.controlplane.options import OptionError
 from steersman.controlplane.tls_options import check_named_cert_keys, check_tls_policy
 from steersman.runtime.leader_election import emulation_version_of, timing_of

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.yaml_codec import decode_yaml
+from steersman.controlplane.option_files import read_file
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
@@ -26,20 +27,23 @@ def read_admission_configuration(path: Path | None) -> dict[str, Tree]:
     if tree.get("kind") != "AdmissionConfiguration" or tree.get("apiVersion") not in _API_VERSIONS:
         raise OptionError(f"{_FLAG}: {path} holds no AdmissionConfiguration of {_API_VERSIONS[0]}")
     configurations: dict[str, Tree] = {}
-    for plugin in tree.get("plugins") or ():
-        name = plugin.get("name") or ""
+    plugins = tree.get("plugins") or []
+    if not isinstance(plugins, list) or not all(isinstance(plugin, dict) for plugin in plugins):
+        raise OptionError(f"{_FLAG}: {path}: plugins must be a list of objects")
+    for plugin in plugins:
+        name = str(plugin.get("name") or "")
         inline = plugin.get("configuration")
         if inline is not None:
             configurations[name] = inline
         elif plugin.get("path"):
-            configurations[name] = _read(path.parent / plugin["path"])
+            configurations[name] = _read(path.parent / str(plugin["path"]))
     return configurations
 
 
 def _read(path: Path) -> Tree:
     try:
-        tree = decode_yaml(path.read_bytes()).tree
-    except (OSError, DecodeError) as error:
+        tree = decode_yaml(read_file(_FLAG, path)).tree
+    except DecodeError as error:
         raise OptionError(f"{_FLAG}: {path}: {error}") from error
     if not isinstance(tree, dict):
         raise OptionError(f"{_FLAG}: {path} holds no object")

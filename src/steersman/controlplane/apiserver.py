@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from steersman.apimachinery.durations import format_duration
+from steersman.apimachinery.gotext import errno_text
 from steersman.apiserver.authn.client_certificate import digests_of
 from steersman.apiserver.proxying.connections import client_tls
 from steersman.apiserver.server.http1.serving import Serving, listen
@@ -298,8 +299,7 @@ class APIServer:
         try:
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise OptionError(f"--data-dir: cannot create {directory}: {reason}") from error
+            raise OptionError(f"--data-dir: cannot create {directory}: {errno_text(error)}") from error
         return directory
 
     async def _encryption(self) -> EncryptionAtRest | None:
@@ -365,10 +365,9 @@ class APIServer:
         try:
             return listen(host, port, shares_port=self.options.permit_port_sharing)
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
             hint = "; --port=0 takes any free one" if error.errno == errno.EADDRINUSE else ""
             flag = "--bind-address" if error.errno == errno.EADDRNOTAVAIL else "--secure-port"
-            raise OptionError(f"{flag}: cannot listen on {host} port {port}: {reason}{hint}") from error
+            raise OptionError(f"{flag}: cannot listen on {host} port {port}: {errno_text(error)}{hint}") from error
 
     def _tls_files(self, pki: PKI) -> TLSFiles:
         options = self.options
@@ -390,8 +389,7 @@ class APIServer:
         try:
             write_kubeconfig(self.kubeconfig, self.access)
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise OptionError(f"--kubeconfig: cannot write {self.kubeconfig}: {reason}") from error
+            raise OptionError(f"--kubeconfig: cannot write {self.kubeconfig}: {errno_text(error)}") from error
 
     def begin_shutdown(self) -> None:
         """Fail ``/readyz``; all requests are still served. Idempotent."""

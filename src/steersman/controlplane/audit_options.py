@@ -7,7 +7,8 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from steersman.controlplane.file_checks import check_kubeconfig
+from steersman.apimachinery.gotext import errno_text
+from steersman.controlplane.option_files import check_kubeconfig, read_file
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
@@ -98,11 +99,7 @@ def read_audit_policy(path: Path) -> Policy:
     from steersman.apiserver.audit.policy import PolicyError, read_policy  # noqa: PLC0415 — as above
 
     try:
-        return read_policy(path.read_bytes())
-    except OSError as error:
-        raise OptionError(
-            f"--audit-policy-file: cannot read {path}: {(error.strerror or str(error)).lower()}"
-        ) from error
+        return read_policy(read_file("--audit-policy-file", path))
     except PolicyError as error:
         raise OptionError(f"--audit-policy-file: {path}: {error}") from error
 
@@ -162,6 +159,4 @@ def _file(options: APIServerOptions, clock: Clock) -> LineFile:
     try:
         return RotatingFile(Path(options.audit_log_path).expanduser(), rotation, now=clock.now)
     except OSError as error:
-        raise OptionError(
-            f"--audit-log-path: cannot write {options.audit_log_path}: {(error.strerror or str(error)).lower()}"
-        ) from error
+        raise OptionError(f"--audit-log-path: cannot write {options.audit_log_path}: {errno_text(error)}") from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 import stat
 from typing import TYPE_CHECKING
 
+from steersman.apimachinery.gotext import errno_text
 from steersman.controlplane.component_pages import add_debug_flags
 from steersman.controlplane.options import OptionError
 from steersman.runtime import profiling
@@ -40,8 +41,7 @@ class DebugSocket:
         except FileNotFoundError:
             pass
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise OptionError(f"--debug-socket-path: {self._path}: {reason}") from error
+            raise OptionError(f"--debug-socket-path: {self._path}: {errno_text(error)}") from error
         try:
             self._server.bind()
         except ListenError as error:

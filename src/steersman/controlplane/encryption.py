@@ -11,6 +11,7 @@ import socket
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from steersman.apimachinery.gotext import errno_text
 from steersman.apiserver.health.checks import Unhealthy
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.bootstrap.identity import server_id
@@ -74,8 +75,7 @@ class EncryptionAtRest:
             data = await asyncio.to_thread(path.read_bytes)
             encryption._current = encryption._load(data)
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise OptionError(f"{_FLAG}: cannot read {path}: {reason}") from error
+            raise OptionError(f"{_FLAG}: cannot read {path}: {errno_text(error)}") from error
         except (ConfigurationError, MissingPackagesError) as error:
             raise OptionError(f"{_FLAG}: {error}") from error
         for plugin in encryption._current.plugins:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.metric_filter import NO_FILTER, make_metric_filter
+from steersman.controlplane.option_files import read_file
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
@@ -40,9 +41,7 @@ def _read(path: str) -> dict[str, str]:
     from steersman.apimachinery.yaml_codec import decode_yaml  # noqa: PLC0415
 
     try:
-        tree = decode_yaml(Path(path).read_bytes()).tree
-    except OSError as error:
-        raise OptionError(f"{_MANIFEST}: cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+        tree = decode_yaml(read_file(_MANIFEST, Path(path))).tree
     except DecodeError as error:
         raise OptionError(f"{_MANIFEST}: {path}: {error}") from error
     if not isinstance(tree, dict) or not all(isinstance(text, str) for text in tree.values()):

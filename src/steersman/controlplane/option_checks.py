@@ -12,12 +12,12 @@ import stat
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.gotext import errno_text, quote
 from steersman.controlplane.audit_options import check_audit
 from steersman.controlplane.authentication.options import check_authentication
 from steersman.controlplane.authorization.options import check_authorization
-from steersman.controlplane.file_checks import check_key_pair, check_readable
 from steersman.controlplane.metric_options import metric_filter
+from steersman.controlplane.option_files import check_key_pair, check_readable
 from steersman.controlplane.options import ENDPOINT_RECONCILERS, OptionError, flag_of
 from steersman.controlplane.tls_options import check_named_cert_keys, check_tls_policy
 
@@ -253,7 +253,7 @@ def _check_directory(options: APIServerOptions) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise OptionError(f"--data-dir: {path}: {(error.strerror or str(error)).lower()}") from error
+        raise OptionError(f"--data-dir: {path}: {errno_text(error)}") from error
     if not stat.S_ISDIR(status.st_mode):
         raise OptionError(f"--data-dir: {path} is a file, expected a directory")
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):

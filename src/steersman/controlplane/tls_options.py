@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steersman.asynckit.tls_policy import TLSPolicy, check_cipher_suites, check_curves
-from steersman.controlplane.file_checks import check_key_pair, check_readable
+from steersman.controlplane.option_files import check_key_pair, check_readable
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:

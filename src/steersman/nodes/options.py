@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from steersman.apimachinery.gotext import errno_text
 from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.nodes.chaos.rules import Chaos
 from steersman.nodes.node_object import NodeTemplate, TemplateError, read_templates
@@ -175,7 +176,6 @@ def _read_yaml(flag: str, path: Path) -> Any:
     try:
         return decode_yaml(path.read_bytes()).tree
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise TemplateError(f"{flag}: cannot read {path}: {reason}") from None
+        raise TemplateError(f"{flag}: cannot read {path}: {errno_text(error)}") from None
     except DecodeError as error:
         raise TemplateError(f"{flag}: {path}: {error}") from None

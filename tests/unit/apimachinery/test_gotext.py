@@ -89,3 +89,14 @@ def test_label_selector_text_equals_go() -> None:
 )
 def test_general_float_text_is_that_of_fmt_print(value, text):
     assert gotext.general_float_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "/a"), "no such file or directory"),
+        (OSError("Short read"), "short read"),
+    ],
+)
+def test_errors_of_the_operating_system_have_gos_words(error, text):
+    assert gotext.errno_text(error) == text

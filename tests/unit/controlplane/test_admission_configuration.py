@@ -27,8 +27,16 @@ def test_malformed_configuration_is_rejected(tmp_path, text):
         read_admission_configuration(path)
 
 
+@pytest.mark.parametrize("plugins", ["A", "{name: A}", "[A]", "[[A]]"])
+def test_plugins_that_are_no_objects_are_rejected(tmp_path, plugins):
+    path = tmp_path / "config.yaml"
+    path.write_text(f"{HEAD}plugins: {plugins}")
+    with pytest.raises(OptionError, match=r"^--admission-control-config-file: .*/config\.yaml: plugins must be a list"):
+        read_admission_configuration(path)
+
+
 def test_missing_file_is_rejected(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text(HEAD + "plugins: [{name: B, path: limits.yaml}]")
-    with pytest.raises(OptionError, match=r"limits\.yaml"):
+    with pytest.raises(OptionError, match=r"cannot read .*/limits\.yaml: no such file or directory$"):
         read_admission_configuration(path)

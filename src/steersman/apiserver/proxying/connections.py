@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import httptools
 import msgspec
 
+from steersman.apimachinery.gotext import errno_text
 from steersman.apiserver.proxying.kubelet import ADDRESS_TYPES
 from steersman.apiserver.webhooks.tls import tls_error_text
 from steersman.asynckit.timeouts import wait_for
@@ -339,5 +340,5 @@ def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 def _reason(error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
         return tls_error_text(error)
-    text = (error.strerror or str(error)).lower()
+    text = errno_text(error)
     return f"connect: {text}" if isinstance(error, ConnectionError) else text

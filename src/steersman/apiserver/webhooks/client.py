@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from steersman.apimachinery.codec import DecodeError, decode_json
 from steersman.apimachinery.errors import StatusError, generic_server_response
-from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.gotext import errno_text, quote
 from steersman.apiserver.webhooks.connection import CONNECTIONS_MAX, Connection, ExchangeError, Pool
 from steersman.apiserver.webhooks.services import Address
 from steersman.apiserver.webhooks.tls import CABundleError, HostNameError, tls_context, tls_error_text, verify_host
@@ -212,7 +212,7 @@ class WebhookClient:
 def _reason(error: OSError) -> str:
     if isinstance(error, ConnectionRefusedError):
         return "connection refused"
-    return (error.strerror or str(error)).lower()
+    return errno_text(error)
 
 
 def json_body(answer: Answer) -> bytes:

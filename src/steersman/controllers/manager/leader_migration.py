@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import yaml
 
-from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.gotext import errno_text, quote
 
 if TYPE_CHECKING:
     from steersman.controllers.registry import Registration
@@ -85,7 +85,7 @@ def read_leader_migration(path: str) -> LeaderMigration:
     try:
         text = Path(path).read_bytes()
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = errno_text(error)
         raise ValueError(
             f"unable to read leader migration configuration from {quote(path)}: open {path}: {reason}"
         ) from error

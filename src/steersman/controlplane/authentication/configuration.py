@@ -35,6 +35,7 @@ from steersman.asynckit.timeouts import Timeout
 from steersman.controlplane.bootstrap.identity import server_id
 from steersman.controlplane.config_reload import ConfigReload, InvalidConfigError, hash_label
 from steersman.controlplane.fetching import HTTPSFetcher
+from steersman.controlplane.option_files import read_file
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
@@ -75,12 +76,9 @@ def read_configuration(options: APIServerOptions) -> Configured:
     if path is None:
         configuration, data = oidc_configuration(options), b""
     else:
+        data = read_file(_FLAG, path)
         try:
-            data = path.read_bytes()
             configuration = decode_configuration(data)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise OptionError(f"{_FLAG}: cannot read {path}: {reason}") from error
         except ConfigFileError as error:
             raise OptionError(f"{_FLAG}: {path}: {error}") from error
         if configuration.anonymous is not None and (options.anonymous_auth_given or not options.anonymous_auth):

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from steersman.apimachinery.gotext import quote
-from steersman.controlplane.file_checks import check_kubeconfig
+from steersman.controlplane.option_files import check_kubeconfig
 from steersman.controlplane.options import OptionError, flag_of
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from steersman.controlplane.authorization.options import (
     WEBHOOK_FLAG,
     authorizers_of,
     configured_authorizers,
-    read_configuration,
 )
+from steersman.controlplane.option_files import read_file
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class AuthorizerChain:
         if path is None:
             configuration = authorizers_of(options)
         else:
-            data = read_configuration(path)
+            data = read_file(CONFIG_FLAG, path)
             configuration = configured_authorizers(path, data)
             self._open_webhooks()  # a reload may add the first one
             self.reload = self._reload_of(path, data)

@@ -20,7 +20,7 @@ from steersman.controlplane.authorization.authorizers import (
     WebhookConfiguration,
     authorizer_name,
 )
-from steersman.controlplane.file_checks import check_kubeconfig
+from steersman.controlplane.option_files import check_kubeconfig, read_file
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
@@ -50,17 +50,10 @@ _WEBHOOK_SECONDS: Final = 30.0
 
 def authorizers_of(options: APIServerOptions) -> Sequence[AuthorizerConfiguration]:
     """Return the authorizers in order. Raises ``OptionError``."""
-    if options.authorization_config is not None:
-        return configured_authorizers(options.authorization_config, read_configuration(options.authorization_config))
+    path = options.authorization_config
+    if path is not None:
+        return configured_authorizers(path, read_file(CONFIG_FLAG, path))
     return [_of_mode(mode, options) for mode in options.authorization_mode]
-
-
-def read_configuration(path: Path) -> bytes:
-    """Return the contents of ``--authorization-config``. Raises ``OptionError``."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise OptionError(f"{CONFIG_FLAG}: cannot read {path}: {(error.strerror or str(error)).lower()}") from error
 
 
 def configured_authorizers(
@@ -106,9 +99,7 @@ def read_abac(options: APIServerOptions) -> PolicyList:
     from steersman.apiserver.authz import abac  # noqa: PLC0415 — few servers have policies
 
     try:
-        policies, unversioned = abac.read_policies(path.read_bytes(), str(path))
-    except OSError as error:
-        raise OptionError(f"{POLICY_FLAG}: cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+        policies, unversioned = abac.read_policies(read_file(POLICY_FLAG, path), str(path))
     except abac.PolicyFileError as error:
         raise OptionError(f"{POLICY_FLAG}: {error}") from error
     if unversioned:

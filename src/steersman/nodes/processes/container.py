@@ -6,6 +6,7 @@ import asyncio
 import signal
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from steersman.apimachinery.gotext import errno_text
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for, woken
@@ -154,7 +155,7 @@ class ContainerRunner:
             self.process = process = await Process.start(launch, guard=self._context.guard, stdin=wants_stdin)
         except OSError as error:
             self.log.close()
-            message = f'exec: "{launch.words[0]}": {(error.strerror or str(error)).lower()}'
+            message = f'exec: "{launch.words[0]}": {errno_text(error)}'
             self._set_start_error(message, since, instance)
             return
         if self._stop.is_set():  # ``stop`` ran while the process was being started, so it could not signal it

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from steersman.apimachinery.gotext import errno_text
 from steersman.nodes.processes.http import get
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ async def run_hook(
         try:
             code = await execute(command)
         except OSError as error:
-            return f"command '{' '.join(command)}': {(error.strerror or str(error)).lower()}"
+            return f"command '{' '.join(command)}': {errno_text(error)}"
         return f"command '{' '.join(command)}' exited with {code}: " if code else ""
     if hook.get("httpGet"):
         try:

@@ -6,6 +6,7 @@ import asyncio
 import signal
 from typing import TYPE_CHECKING
 
+from steersman.apimachinery.gotext import errno_text
 from steersman.asynckit.tasks import Supervisor
 from steersman.nodes.kubelet.host import RequestError, check_has_logs, container_status
 from steersman.nodes.processes.fields import LOOPBACK
@@ -74,7 +75,7 @@ class ProcessHost:
         try:
             process = await Process.start(launch, guard=self._guard, stdin=streams.wants_stdin, tty=streams.tty)
         except OSError as error:
-            message = (error.strerror or str(error)).lower()
+            message = errno_text(error)
             raise RequestError(f'failed to exec in container: exec: "{command[0]}": {message}', code=500) from error
 
         async def sink(data: bytes, error: bool) -> None:  # noqa: FBT001 — as ``Process.wait`` calls it

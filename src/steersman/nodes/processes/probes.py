@@ -6,6 +6,7 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from steersman.apimachinery.gotext import errno_text
 from steersman.asynckit.timeouts import wait_for
 from steersman.extras import MissingPackagesError
 from steersman.nodes.processes.fields import LOOPBACK
@@ -60,7 +61,7 @@ async def _exec(command: Sequence[str], execute: Execute) -> ProbeResult:
     try:
         code, output = await execute(command)
     except OSError as error:
-        raise ProbeError(f"failed to exec in container: {(error.strerror or str(error)).lower()}") from error
+        raise ProbeError(f"failed to exec in container: {errno_text(error)}") from error
     return ProbeResult(code == 0, output.decode(errors="replace"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from steersman.apimachinery.gotext import errno_text
 from steersman.nodes.processes.fields import ContainerConfigError, field_text, resource_text
 from steersman.nodes.processes.files import VolumeFile
 from steersman.nodes.references import missing_file_error
@@ -96,7 +97,7 @@ def host_path(volume: Tree) -> Path:
         elif kind == "FileOrCreate":
             path.touch(mode=0o644)
     except OSError as error:
-        raise ContainerConfigError(f"hostPath {path}: {(error.strerror or str(error)).lower()}") from error
+        raise ContainerConfigError(f"hostPath {path}: {errno_text(error)}") from error
     if kind and not _HOST_PATH_TYPES[kind](path):
         raise ContainerConfigError(f"hostPath type check failed: {path} is not a {_HOST_PATH_NAMES[kind]}")
     if not path.exists():

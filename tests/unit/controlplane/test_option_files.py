@@ -2,7 +2,7 @@
 
 import pytest
 
-from steersman.controlplane.file_checks import check_key_pair, check_readable
+from steersman.controlplane.option_files import check_key_pair, check_readable, read_file
 from steersman.controlplane.options import OptionError
 
 
@@ -11,6 +11,13 @@ def test_missing_file_and_directory_are_rejected(tmp_path):
         check_readable("--f", tmp_path / "none")
     with pytest.raises(OptionError, match="is a directory, expected a file"):
         check_readable("--f", tmp_path)
+
+
+def test_contents_are_read_or_the_flag_is_named(tmp_path):
+    (tmp_path / "a").write_bytes(b"text")
+    assert read_file("--f", tmp_path / "a") == b"text"
+    with pytest.raises(OptionError, match=r"^--f: cannot read .*/none: no such file or directory$"):
+        read_file("--f", tmp_path / "none")
 
 
 def test_files_that_are_no_pair_are_rejected(tmp_path):

@@ -1,10 +1,11 @@
-"""Validation of files that options name, before anything is started."""
+"""Files that options name: reading, and validation before anything is started."""
 
 from __future__ import annotations
 
 import ssl
 from typing import TYPE_CHECKING
 
+from steersman.apimachinery.gotext import errno_text
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.options import OptionError
 
@@ -20,7 +21,15 @@ def check_readable(flag: str, path: Path) -> None:
         with path.open("rb"):
             pass
     except OSError as error:
-        raise OptionError(f"{flag}: cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+        raise OptionError(f"{flag}: cannot read {path}: {errno_text(error)}") from error
+
+
+def read_file(flag: str, path: Path) -> bytes:
+    """Return the contents of a file that ``flag`` names. Raises ``OptionError``."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise OptionError(f"{flag}: cannot read {path}: {errno_text(error)}") from error
 
 
 def check_key_pair(flags: str, certificate: Path | str, key: Path | str) -> None:
