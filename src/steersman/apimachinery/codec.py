@@ -18,13 +18,10 @@ from steersman.apimachinery.json_values import NumberText, Pairs
 from steersman.apimachinery.workmeter import charged, spend_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
 #: Objects nest far less; recursive walkers may use a few frames for each level within Python's limit.
 MAX_DEPTH: Final = 200
-
-#: Strict decoding reports at most this many errors of one text.
-STRICT_ERRORS_MAX: Final = 100
 
 _decode_fast: Final = msgspec.json.Decoder().decode
 _encode_fast: Final = msgspec.json.Encoder().encode
@@ -171,9 +168,9 @@ def duplicate_fields(raw: bytes, tree: Any) -> list[str]:
     """
     if not may_hide_keys(raw, tree):
         return []
-    messages: dict[str, bool] = {}
-    _collect_strict(json.loads(raw.decode(), object_pairs_hook=Pairs), "", frozenset(), messages)
-    return list(messages)
+    paths: dict[str, None] = {}
+    _collect_duplicates(json.loads(raw.decode(), object_pairs_hook=Pairs), "", paths)
+    return list(paths)
 
 
 def may_hide_keys(raw: bytes, tree: Any) -> bool:
@@ -184,39 +181,18 @@ def may_hide_keys(raw: bytes, tree: Any) -> bool:
     return _BACKSLASH in raw and any(colon in raw for colon in _HIDDEN_COLONS)
 
 
-def _collect_strict(node: Any, path: str, unknown: Collection[str], messages: dict[str, bool]) -> None:
-    """Add to ``messages``, in the order of the text, the paths of unknown (True) and duplicate (False) keys.
-
-    Unknown fields are skipped with everything in them, as Go's decoder skips what it has no place for.
-    """
+def _collect_duplicates(node: Any, path: str, paths: dict[str, None]) -> None:
     if isinstance(node, Pairs):
         seen: set[str] = set()
         for key, value in charged(node, _UNITS_PER_KEY):
             below = f"{path}.{key}" if path else key
-            if below in unknown:
-                messages[below] = True
-                continue
             if key in seen:
-                messages.setdefault(below, False)
+                paths[below] = None
             seen.add(key)
-            _collect_strict(value, below, unknown, messages)
+            _collect_duplicates(value, below, paths)
     elif isinstance(node, list):
         for position, item in enumerate(charged(node, _UNITS_PER_KEY)):
-            _collect_strict(item, f"{path}[{position}]", unknown, messages)
-
-
-def strict_field_messages(raw: bytes, unknown: Collection[str]) -> list[str]:
-    """Return the strict decoding errors of JSON text with duplicate keys and ``unknown`` fields, in document order.
-
-    At most 100 messages, each once. Upstream: ``saveStrictError`` of ``sigs.k8s.io/json``.
-    """
-    ordered_messages: dict[str, bool] = {}
-    _collect_strict(json.loads(raw.decode(), object_pairs_hook=Pairs), "", frozenset(unknown), ordered_messages)
-    messages = [
-        f"{'unknown' if is_unknown else 'duplicate'} field {quote(path)}"
-        for path, is_unknown in ordered_messages.items()
-    ]
-    return messages[:STRICT_ERRORS_MAX]
+            _collect_duplicates(item, f"{path}[{position}]", paths)
 
 
 def duplicate_field_messages(raw: bytes, tree: Any) -> list[str]:

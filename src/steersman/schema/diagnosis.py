@@ -13,8 +13,8 @@ from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.typemodel import ListOf, MapOf, Scalar, ScalarKind, Struct, Type
 from steersman.schema.leaves import LEAVES, Malformed, Mismatch
 
-#: Limit of upstream's strict decoder.
-UNKNOWN_FIELDS_MAX: Final = 100
+#: Strict decoding reports at most this many errors of one text.
+STRICT_ERRORS_MAX: Final = 100
 _BASE64_KINDS: Final = frozenset({ScalarKind.BYTES})
 _SILENT_KINDS: Final = frozenset({ScalarKind.SCHEMA_OR_BOOL, ScalarKind.SCHEMA_OR_ARRAY, ScalarKind.SCHEMA_OR_STRINGS})
 _GO_TYPES: Final = {
@@ -55,7 +55,7 @@ def unknown_fields(struct: Struct, tree: Any) -> list[str]:
     """Return the paths of all unknown fields, each once, in the order of the text, at most 100."""
     walk = _Walk()
     walk.struct(struct, tree, owner="", go_path="", path="")
-    return list(walk.unknown)[:UNKNOWN_FIELDS_MAX]
+    return list(walk.unknown)[:STRICT_ERRORS_MAX]
 
 
 class _Stop(Exception):  # noqa: N818 — the error that ends the walk

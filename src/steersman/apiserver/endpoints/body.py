@@ -11,7 +11,6 @@ from steersman.apimachinery.codec import (
     decode_json_exactly,
     duplicate_field_messages,
     may_hide_keys,
-    strict_field_messages,
 )
 from steersman.apimachinery.envelope import (
     TypeMeta,
@@ -29,6 +28,7 @@ from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.endpoints.media import JSON, PROTOBUF, YAML
 from steersman.schema import protobuf
 from steersman.schema.diagnosis import InexactError
+from steersman.schema.duplicates import merged_tree, strict_messages
 from steersman.schema.loader import struct_for
 from steersman.schema.resources import table
 
@@ -90,6 +90,7 @@ class ObjectDecoder:
         "_is_type_reset",
         "_other_decoders",
         "_own_meta",
+        "_struct",
         "_version",
         "empty_lists",
         "is_custom",
@@ -102,6 +103,7 @@ class ObjectDecoder:
         api_version: str,
         decode: Decode | None,
         *,
+        struct: Struct | None = None,
         equivalent_versions: Collection[str] = (),
         other_decoders: Mapping[str, Decode] | None = None,
         also: Collection[str] = (),
@@ -109,7 +111,7 @@ class ObjectDecoder:
         is_type_reset: bool = False,
         empty_lists: Collection[tuple[str, ...]] = (),
     ) -> None:
-        """Without ``decode`` any fields are accepted. ``also``: other accepted versions with the same fields.
+        """Without ``decode`` any fields are accepted. ``struct``: the type of a built-in kind. ``also``: other accepted versions with the same fields.
 
         ``other_decoders``: decoders, by version, that convert to this version; results of patches may be in one of these.
         ``is_type_reset``: kind and version of a patched custom object are replaced by the stored ones.
@@ -119,6 +121,7 @@ class ObjectDecoder:
         self._group, _, self._version = api_version.rpartition("/")
         self._own_meta: Final = TypeMeta(api_version, kind)
         self._decode: Final = decode
+        self._struct: Final = struct
         #: Other versions (``autoscaling/v1``) of the same objects; a body in one of them has an error of its own.
         self._equivalent_versions: Final = frozenset(equivalent_versions)
         self._other_decoders: Final = other_decoders or {}
@@ -141,7 +144,7 @@ class ObjectDecoder:
         decoded, unknown = self._convert(tree, raw, media_type, meta)
         if duplicates or unknown:
             complaints = self._strict_messages(raw, media_type, duplicates, unknown)
-            if options.strict:
+            if options.strict and complaints:
                 message = f"strict decoding error: {', '.join(complaints)}"
                 raise cannot_be_handled(self._effective_type(meta), self.kind, message)
             if not options.lenient:
@@ -156,8 +159,8 @@ class ObjectDecoder:
 
         Unknown fields of custom objects come from pruning, those of YAML from the JSON that it was converted to.
         """
-        if duplicates and unknown and media_type == JSON and not self.is_custom:
-            return strict_field_messages(raw, unknown)
+        if duplicates and media_type == JSON and self._struct is not None:
+            return strict_messages(self._struct, raw)
         return [*duplicates, *(f"unknown field {quote(path)}" for path in unknown)]
 
     def decode_tree(self, tree: Any) -> tuple[Tree, list[str]]:
@@ -192,9 +195,10 @@ class ObjectDecoder:
         except DecodeError as error:
             reason = unreadable_json(error) if media_type == JSON else error
             raise unrecognized(self.kind, reason, raw) from None
-        if options.lenient:
-            return tree, []
-        return tree, duplicate_field_messages(raw, tree) if may_hide_keys(raw, tree) else []
+        duplicates = duplicate_field_messages(raw, tree) if may_hide_keys(raw, tree) else []
+        if duplicates and self._struct is not None:
+            tree = merged_tree(self._struct, raw)
+        return tree, [] if options.lenient else duplicates
 
     def _convert(self, tree: Any, raw: bytes, media_type: str, meta: TypeMeta) -> tuple[Tree, list[str]]:
         if meta.kind != self.kind or meta.api_version != self._api_version:

@@ -58,7 +58,7 @@ class PostScope(RequestScope):
         group, version = group_version
         struct = struct_for(group, version, kind)
         api_version = f"{group}/{version}" if group else version
-        decoder = ObjectDecoder(kind, api_version, partial(decode, struct), also=also)
+        decoder = ObjectDecoder(kind, api_version, partial(decode, struct), struct=struct, also=also)
         super().__init__(served, admission=admission, authorizer=authorizer, subresource=subresource, decoder=decoder)
         self.struct = struct
         self.api_version = api_version

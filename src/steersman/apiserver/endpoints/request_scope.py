@@ -95,6 +95,7 @@ class RequestScope:
             resource.kind,
             resource.api_version,
             served.decode or (None if served.struct is None else partial(decode, served.struct)),
+            struct=None if served.is_custom else served.struct,
             equivalent_versions=equivalent_api_versions(resource.kind, resource.api_version),
             other_decoders=None if served.is_custom else decoders_for(resource),
             is_custom=served.is_custom,

@@ -59,6 +59,7 @@ class ScaleScope(RequestScope):
             KIND,
             SCALE_VERSION,
             partial(decode, struct),
+            struct=struct,
             equivalent_versions=equivalent_api_versions(KIND, SCALE_VERSION),
         )
         super().__init__(served, admission=admission, authorizer=authorizer, subresource="scale", decoder=decoder)

@@ -21,6 +21,7 @@ def _decoder(kind: str = "ConfigMap", group: str = "", version: str = "v1") -> O
         kind,
         api_version,
         partial(decode, struct),
+        struct=struct,
         equivalent_versions=equivalent_api_versions(kind, api_version),
         empty_lists=empty_lists_of(struct),
     )
@@ -126,6 +127,22 @@ def test_strict_decoding_names_all_duplicate_and_unknown_fields():
 )
 def test_strict_decoding_reports_errors_in_document_order(raw, messages):
     assert _refusal(raw, field_validation="Strict").endswith(f"strict decoding error: {', '.join(messages)}")
+
+
+def test_strict_decoding_skips_values_with_a_decoder_of_their_own():
+    raw = b'{"revision":1,"data":{"a":1,"a":2},"metadata":{"managedFields":[{"fieldsV1":{"f:a":{},"f:a":{}}}]}}'
+    decoder = _decoder("ControllerRevision", "apps")
+    assert _read(raw, decoder, field_validation="Strict")["data"] == {"a": 2}
+    raw = b'{"revision":1,"revision":2,"data":{"a":1,"a":2}}'
+    refusal = _refusal(raw, decoder, field_validation="Strict")
+    assert refusal.endswith('strict decoding error: duplicate field "revision"')
+
+
+def test_duplicate_keys_of_objects_are_merged():
+    raw = b'{"metadata":{"name":"a"},"data":{"k":"v"},"metadata":{"labels":{"x":"1"}},"data":{"l":"w"}}'
+    for field_validation in ("Warn", "Ignore"):
+        obj = _read(raw, field_validation=field_validation)
+        assert (obj["metadata"], obj["data"]) == ({"name": "a", "labels": {"x": "1"}}, {"k": "v", "l": "w"})
 
 
 def test_strict_decoding_of_custom_objects_reports_duplicates_first():
