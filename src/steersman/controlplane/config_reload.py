@@ -7,11 +7,11 @@ Upstream: ``pkg/kubeapiserver/options/authentication.go`` (``ApplyTo``),
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import socket
 from typing import TYPE_CHECKING, Final
 
+from steersman.apimachinery.label_sets import hash_label
 from steersman.apiserver.observability.metrics import Family, counter, gauge
 from steersman.controlplane.bootstrap.identity import server_id
 
@@ -128,8 +128,3 @@ class ConfigReload:
     async def collect(self) -> Iterable[Family]:
         """Return the metrics of reloads."""
         return self.metrics.families()
-
-
-def hash_label(data: bytes) -> str:
-    """Return the hash of a text for labels of metrics; empty for an empty text."""
-    return f"sha256:{hashlib.sha256(data).hexdigest()}" if data else ""

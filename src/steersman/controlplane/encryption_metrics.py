@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from steersman.apimachinery.label_sets import hash_label
 from steersman.apiserver.observability.metrics import Family, counter, gauge, histogram
 from steersman.storage.encryption.kms import key_id_hash
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 def families_of(metrics: EncryptionMetrics, *, server_id: str) -> list[Family]:
     """Return the metric families; ``server_id`` is the ID of the API server."""
-    return [*_transformations(metrics), *_data_keys(metrics), *_plugins(metrics, key_id_hash(server_id))]
+    return [*_transformations(metrics), *_data_keys(metrics), *_plugins(metrics, hash_label(server_id.encode()))]
 
 
 def _transformations(metrics: EncryptionMetrics) -> list[Family]:

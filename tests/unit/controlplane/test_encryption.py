@@ -14,10 +14,11 @@ import pytest
 import yaml
 from tests.unit.storage.encryption.plugin import Plugin, serve
 
+from steersman.apimachinery.label_sets import hash_label
 from steersman.apiserver.health.checks import Unhealthy
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.controlplane.apiserver import APIServer
-from steersman.controlplane.config_reload import RELOAD_INTERVAL_SECONDS, hash_label
+from steersman.controlplane.config_reload import RELOAD_INTERVAL_SECONDS
 from steersman.controlplane.encryption import EncryptionAtRest
 from steersman.controlplane.etcd import open_etcd_store
 from steersman.controlplane.options import APIServerOptions, OptionError

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.histogram import Histogram
-from steersman.apimachinery.label_sets import make_room
+from steersman.apimachinery.label_sets import count, observe
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.histogram import Histogram
     from steersman.apiserver.admission.validating_policy_rules import Conditions
 
 #: Upper bounds in seconds.
@@ -29,14 +29,8 @@ class ConditionMetrics:
     def observe(self, conditions: Conditions, *, kind: str, name: str, operation: str, type_: str) -> None:
         """Record one evaluation of the conditions of a webhook or policy. Only webhooks count exclusions, as upstream."""
         labels = (kind, name, operation, type_)
-        durations = self.durations.get(labels)
-        if durations is None:
-            make_room(self.durations, labels)
-            durations = self.durations[labels] = Histogram(BUCKETS)
-        durations.observe(conditions.seconds)
+        observe(self.durations, labels, conditions.seconds, BUCKETS)
         if conditions.errors:
-            make_room(self.errors, labels)
-            self.errors[labels] += conditions.errors
+            count(self.errors, labels, conditions.errors)
         if kind == "webhook" and not conditions.hold and not conditions.failure:
-            make_room(self.exclusions, labels)
-            self.exclusions[labels] += 1
+            count(self.exclusions, labels)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.histogram import Histogram
-from steersman.apimachinery.label_sets import make_room
+from steersman.apimachinery.label_sets import observe
 from steersman.apiserver.admission.condition_metrics import ConditionMetrics
+
+if TYPE_CHECKING:
+    from steersman.apimachinery.histogram import Histogram
 
 #: Upper bounds in seconds.
 BUCKETS: Final[tuple[float, ...]] = (0.0000005, 0.001, 0.01, 0.1, 1.0)
@@ -34,16 +36,8 @@ class PolicyMetrics:
 
     def observe_validation(self, action: str, error: str, policy: str, binding: str, seconds: float) -> None:
         """Record a failed validation; ``action``: ``deny``, ``audit``, ``warn``, or ``allow`` for an ignored error."""
-        _observe(self.validations, (action, error, policy, binding), seconds)
+        observe(self.validations, (action, error, policy, binding), seconds, BUCKETS)
 
     def observe_mutation(self, error: str, policy: str, binding: str, seconds: float) -> None:
         """Record a mutation, whether it failed or not."""
-        _observe(self.mutations, (error, policy, binding), seconds)
-
-
-def _observe(table: dict[Any, Histogram], labels: tuple[str, ...], seconds: float) -> None:
-    durations = table.get(labels)
-    if durations is None:
-        make_room(table, labels)
-        durations = table[labels] = Histogram(BUCKETS)
-    durations.observe(seconds)
+        observe(self.mutations, (error, policy, binding), seconds, BUCKETS)

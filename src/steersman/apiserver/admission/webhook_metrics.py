@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.histogram import Histogram
-from steersman.apimachinery.label_sets import make_room
+from steersman.apimachinery.label_sets import count, observe
 from steersman.apiserver.admission.condition_metrics import ConditionMetrics
+
+if TYPE_CHECKING:
+    from steersman.apimachinery.histogram import Histogram
 
 #: Upper bounds of the latency histogram, in seconds.
 BUCKETS: Final[tuple[float, ...]] = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0)
@@ -43,25 +45,13 @@ class WebhookMetrics:
         """Record one call; ``kind`` is ``admit`` or ``validating``."""
         rejected = "true" if is_rejected else "false"
         labels = (name, operation, rejected, kind)
-        histogram = self.durations.get(labels)
-        if histogram is None:
-            make_room(self.durations, labels)
-            histogram = self.durations[labels] = Histogram(BUCKETS)
-        histogram.observe(seconds)
-        _count(self.requests, (str(min(code, _CODE_MAX)), name, operation, rejected, kind))
+        observe(self.durations, labels, seconds, BUCKETS)
+        count(self.requests, (str(min(code, _CODE_MAX)), name, operation, rejected, kind))
 
     def observe_rejection(self, name: str, kind: str, operation: str, error: RejectionError, code: int) -> None:
         """Record one rejected write."""
-        _count(self.rejections, (error.value, name, operation, str(min(code, _CODE_MAX)), kind))
+        count(self.rejections, (error.value, name, operation, str(min(code, _CODE_MAX)), kind))
 
     def observe_fail_open(self, name: str, kind: str) -> None:
         """Record one failure that ``failurePolicy: Ignore`` covers."""
-        _count(self.fail_open, (name, kind))
-
-
-def _count(table: Counter[Any], labels: tuple[str, ...]) -> None:
-    count = table.get(labels)
-    if count is None:
-        make_room(table, labels)
-        count = 0
-    table[labels] = count + 1
+        count(self.fail_open, (name, kind))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.histogram import Histogram
+from steersman.apimachinery.label_sets import observe
+
+if TYPE_CHECKING:
+    from steersman.apimachinery.histogram import Histogram
 
 _BUCKETS_SECONDS: Final[tuple[float, ...]] = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
@@ -23,10 +26,7 @@ class JWTMetrics:
     def authenticated(self, issuer: str, seconds: float, *, is_success: bool) -> None:
         """Record the authentication of a token of the issuer."""
         key = ("success" if is_success else "failure", issuer)
-        latency = self.latencies.get(key)
-        if latency is None:
-            latency = self.latencies[key] = Histogram(_BUCKETS_SECONDS)
-        latency.observe(seconds)
+        observe(self.latencies, key, seconds, _BUCKETS_SECONDS)
 
     def keys_fetched(self, issuer: str, now: float, key_set: bytes | None) -> None:
         """Record a fetch of keys; None: it failed."""

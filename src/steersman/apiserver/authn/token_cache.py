@@ -10,13 +10,14 @@ import hashlib
 import secrets
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from steersman.apimachinery.histogram import Histogram
+from steersman.apimachinery.label_sets import count, observe
 from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed
 from steersman.asynckit.timeouts import Timeout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from steersman.apimachinery.histogram import Histogram
     from steersman.apiserver.request import UserInfo
     from steersman.asynckit.clock import Clock
     from steersman.asynckit.tasks import Supervisor
@@ -42,23 +43,20 @@ class TokenCacheMetrics:
 
     def __init__(self) -> None:
         #: Requests by status: ``hit``, ``miss``.
-        self.requests: Final[dict[str, Histogram]] = {}
+        self.requests: Final[dict[tuple[str], Histogram]] = {}
         #: Finished reviews by status: ``ok``, ``error``.
-        self.fetches: Final[dict[str, int]] = {}
+        self.fetches: Final[dict[tuple[str], int]] = {}
         #: Current number of reviews, and of requests that wait for one.
         self.in_flight = 0
         self.blocked = 0
 
     def requested(self, status: str, seconds: float) -> None:
         """Count a request for a token's user."""
-        durations = self.requests.get(status)
-        if durations is None:
-            durations = self.requests[status] = Histogram(_BUCKETS_SECONDS)
-        durations.observe(seconds)
+        observe(self.requests, (status,), seconds, _BUCKETS_SECONDS)
 
     def fetched(self, status: str) -> None:
         """Count a finished review."""
-        self.fetches[status] = self.fetches.get(status, 0) + 1
+        count(self.fetches, (status,))
 
 
 class _Record(NamedTuple):

@@ -6,9 +6,12 @@ Upstream: staging/src/k8s.io/apiserver/plugin/pkg/authorizer/webhook/metrics/met
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.histogram import Histogram
+from steersman.apimachinery.label_sets import count, observe
+
+if TYPE_CHECKING:
+    from steersman.apimachinery.histogram import Histogram
 
 _TYPE: Final = "Webhook"
 _DURATION_BUCKETS: Final[tuple[float, ...]] = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -31,24 +34,18 @@ class AuthorizationWebhookMetrics:
     def observe_call(self, name: str, result: str, seconds: float) -> None:
         """Count a round trip."""
         labels = (name, result)
-        self.evaluations[labels] += 1
-        durations = self.durations.get(labels)
-        if durations is None:
-            durations = self.durations[labels] = Histogram(_DURATION_BUCKETS)
-        durations.observe(seconds)
+        count(self.evaluations, labels)
+        observe(self.durations, labels, seconds, _DURATION_BUCKETS)
 
     def observe_fail_open(self, name: str, result: str) -> None:
         """Count a failure of a webhook whose policy is to have no opinion."""
-        self.fail_open[name, result] += 1
+        count(self.fail_open, (name, result))
 
     def observe_conditions(self, name: str, seconds: float, *, is_excluded: bool, has_error: bool) -> None:
         """Count an evaluation of match conditions."""
         labels = (_TYPE, name)
-        durations = self.condition_durations.get(labels)
-        if durations is None:
-            durations = self.condition_durations[labels] = Histogram(_CONDITION_BUCKETS)
-        durations.observe(seconds)
+        observe(self.condition_durations, labels, seconds, _CONDITION_BUCKETS)
         if is_excluded:
-            self.condition_exclusions[labels] += 1
+            count(self.condition_exclusions, labels)
         if has_error:
-            self.condition_errors[labels] += 1
+            count(self.condition_errors, labels)

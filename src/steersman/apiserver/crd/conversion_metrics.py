@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from steersman.apimachinery.histogram import Histogram, exponential_bounds
-from steersman.apimachinery.label_sets import make_room
+from steersman.apimachinery.label_sets import count, observe
 
 #: Upper bounds in seconds of calls, and of conversions by definition.
 REQUEST_BUCKETS: Final[tuple[float, ...]] = (
@@ -60,8 +60,7 @@ class ConversionMetrics:
         """Record one call: of which definition, from which version to which, and how it failed."""
         has_failed = failure is not FailureType.NONE
         labels = (failure.value, "failure" if has_failed else "success")
-        self.requests[labels] += 1
-        self.request_durations.setdefault(labels, Histogram(REQUEST_BUCKETS)).observe(seconds)
+        count(self.requests, labels)
+        observe(self.request_durations, labels, seconds, REQUEST_BUCKETS)
         key = (definition, source, "false" if has_failed else "true", target)
-        make_room(self.conversion_durations, key)
-        self.conversion_durations.setdefault(key, Histogram(CONVERSION_BUCKETS)).observe(seconds)
+        observe(self.conversion_durations, key, seconds, CONVERSION_BUCKETS)

@@ -30,10 +30,10 @@ from steersman.apiserver.authn.claim_mapping import ClaimMapper
 from steersman.apiserver.authn.id_token_verifier import ALGORITHMS
 from steersman.apiserver.authn.jwt_metrics import JWTMetrics
 from steersman.apiserver.authn.oidc import JWTAuthenticator, JWTAuthenticators
-from steersman.apiserver.observability.metrics import gauge, histogram
+from steersman.apiserver.observability.authentication_metrics import JWTMetricsCollector
 from steersman.asynckit.timeouts import Timeout
 from steersman.controlplane.bootstrap.identity import server_id
-from steersman.controlplane.config_reload import ConfigReload, InvalidConfigError, hash_label
+from steersman.controlplane.config_reload import ConfigReload, InvalidConfigError
 from steersman.controlplane.fetching import HTTPSFetcher
 from steersman.controlplane.option_files import read_file
 from steersman.controlplane.options import OptionError
@@ -155,6 +155,7 @@ class ConfiguredAuthentication:
         self._clock: Final = clock
         self._make_fetch: Final = make_fetch or _https
         self.metrics: Final = JWTMetrics()
+        self._collector: Final = JWTMetricsCollector(self.metrics, server_id=server_id(socket.gethostname()))
         configured = read_configuration(options)
         #: Anonymous requests of the file, which do not change with a reload; None: by ``--anonymous-auth``.
         self.anonymous: Final[AnonymousAuthConfig | None] = configured.configuration.anonymous
@@ -203,35 +204,8 @@ class ConfiguredAuthentication:
 
     async def collect(self) -> Iterable[Family]:
         """Return the metrics of JWT authenticators and of reloads."""
-        server = ("apiserver_id_hash", hash_label(server_id(socket.gethostname()).encode()))
-        metrics = self.metrics
-        return [
-            histogram(
-                "apiserver_authentication_jwt_authenticator_latency_seconds",
-                "Duration of the authentication of JSON Web Tokens in seconds, by result and issuer.",
-                [
-                    ((("result", result), _issuer_label(issuer)), latency)
-                    for (result, issuer), latency in sorted(metrics.latencies.items())
-                ],
-            ),
-            gauge(
-                "apiserver_authentication_jwt_authenticator_jwks_fetch_last_timestamp_seconds",
-                "Time of the last fetch of an issuer's keys, by result.",
-                [
-                    ((("result", result), _issuer_label(issuer), server), seconds)
-                    for (result, issuer), seconds in sorted(metrics.fetched.items())
-                ],
-            ),
-            gauge(
-                "apiserver_authentication_jwt_authenticator_jwks_fetch_last_key_set_info",
-                "Hash of the last keys of an issuer.",
-                [
-                    ((_issuer_label(issuer), server, ("hash", hash_label(key_set))), 1)
-                    for issuer, key_set in sorted(metrics.key_sets.items())
-                ],
-            ),
-            *(() if self.reload is None else self.reload.metrics.families()),
-        ]
+        reloads = [] if self.reload is None else self.reload.metrics.families()
+        return [*await self._collector.collect(), *reloads]
 
     def _read(self, data: bytes) -> Configured:
         try:
@@ -244,10 +218,6 @@ class ConfiguredAuthentication:
         if errors:
             raise InvalidConfigError(field.aggregate(errors))
         return Configured(configuration, programs, data)
-
-
-def _issuer_label(issuer: str) -> tuple[str, str]:
-    return ("jwt_issuer_hash", hash_label(issuer.encode()))
 
 
 def _https(authorities: str) -> Fetch:

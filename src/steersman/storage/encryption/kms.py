@@ -9,7 +9,6 @@ staging/src/k8s.io/apiserver/pkg/server/options/encryptionconfig/config.go
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 from typing import TYPE_CHECKING, Final, Protocol
@@ -18,6 +17,7 @@ from uuid import UUID
 import msgspec
 
 from steersman.apimachinery.codec import DecodeError
+from steersman.apimachinery.label_sets import hash_label
 from steersman.apimachinery.protowire import integer, length_delimited, string, wire_fields
 from steersman.storage.encryption.ciphers import SEED_BYTES, AesGcm, ExtendedNonceGcm
 from steersman.storage.encryption.metrics import FROM_STORAGE, TO_STORAGE, UNKNOWN, EncryptionMetrics
@@ -357,7 +357,7 @@ def _check_key_id(key_id: str) -> None:
 
 def key_id_hash(key_id: str) -> str:
     """Return the hash of a key ID for logs."""
-    return f"sha256:{hashlib.sha256(key_id.encode()).hexdigest()}" if key_id else ""
+    return hash_label(key_id.encode())
 
 
 def _joined(problems: list[str]) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.histogram import Histogram
-from steersman.apimachinery.label_sets import make_room
+from steersman.apimachinery.label_sets import count, observe
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.histogram import Histogram
     from steersman.apiserver.kinds.shared.allocation import AddressRange, PortTally
 
 #: Values that clients request, and values that the server selects.
@@ -37,29 +37,20 @@ class AllocatorMetrics:
     def address_allocated(self, addresses: AddressRange, scope: str, seconds: float) -> None:
         """Count the allocation of an address."""
         cidr = str(addresses.network)
-        _count(self.addresses, (cidr, scope))
-        durations = self.address_seconds.get((cidr,))
-        if durations is None:
-            make_room(self.address_seconds, (cidr,))
-            durations = self.address_seconds[(cidr,)] = Histogram(_BOUNDS)
-        durations.observe(seconds)
+        count(self.addresses, (cidr, scope))
+        observe(self.address_seconds, (cidr,), seconds, _BOUNDS)
 
     def address_failed(self, addresses: AddressRange, scope: str) -> None:
         """Count an address that could not be allocated."""
-        _count(self.address_errors, (str(addresses.network), scope))
+        count(self.address_errors, (str(addresses.network), scope))
 
     def count_ports(self, tally: PortTally) -> None:
         """Count the ports of one write."""
-        for scope, count, errors in (
+        for scope, allocated, errors in (
             (STATIC, tally.static, tally.static_errors),
             (DYNAMIC, tally.dynamic, tally.dynamic_errors),
         ):
-            if count:
-                self.ports[(scope,)] += count
+            if allocated:
+                self.ports[(scope,)] += allocated
             if errors:
                 self.port_errors[(scope,)] += errors
-
-
-def _count(table: Counter[tuple[str, str]], labels: tuple[str, str]) -> None:
-    make_room(table, labels)
-    table[labels] += 1
