@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.field import Path
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
+
+#: Upstream: ``pkg/apis/storage/util/helpers.go``, ``AlphaIsDefaultVolumeAttributesClassAnnotation``.
+_DEFAULT_CLASS: Final = "volumeattributesclass.alpha.kubernetes.io/is-default-class"
 
 
 class VolumeAttributesClassStrategy(Strategy):
@@ -45,4 +48,6 @@ class VolumeAttributesClassStrategy(Strategy):
         ]
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
-        return [columns.name_of(obj), obj.get("driverName", ""), columns.age(obj, now)]
+        annotations = obj["metadata"].get("annotations") or {}
+        suffix = " (default)" if annotations.get(_DEFAULT_CLASS) == "true" else ""
+        return [columns.name_of(obj) + suffix, obj.get("driverName", ""), columns.age(obj, now)]

@@ -32,3 +32,9 @@ def test_validate_update_rejects_change_of_driver_and_parameters(edits, name):
 
 def test_cells_show_driver():
     assert STRATEGY.cells(CLASS, NOW) == ["a", "a.com", "60s"]
+
+
+def test_cells_mark_the_default_class():
+    annotations = {"volumeattributesclass.alpha.kubernetes.io/is-default-class": "true"}
+    default = {**CLASS, "metadata": {**CLASS["metadata"], "annotations": annotations}}
+    assert STRATEGY.cells(default, NOW)[0] == "a (default)"

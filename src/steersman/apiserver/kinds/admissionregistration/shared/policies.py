@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from steersman.apimachinery.gotext import label_selector_text
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.admissionregistration.shared.webhooks import (
@@ -141,10 +142,10 @@ class PolicyBindingStrategy(_AuthorizedStrategy):
 
 
 def _reference(reference: Tree | None) -> str:
+    """Return the params of a binding. Upstream: ``printValidatingAdmissionPolicyBinding``."""
     if not reference:
         return columns.UNSET
-    namespace, name = reference.get("namespace"), reference.get("name")
+    namespace, name, selector = reference.get("namespace"), reference.get("name"), reference.get("selector")
     if name:
         return f"{namespace}/{name}" if namespace else f"*/{name}"
-    selector = columns.selector_text(reference.get("selector")) if reference.get("selector") is not None else ""
-    return f"{namespace or '*'}/{selector}" if selector else columns.UNSET
+    return columns.UNSET if selector is None else label_selector_text(selector)

@@ -94,7 +94,7 @@ class PersistentVolumeStrategy(Strategy):
             "Terminating" if obj["metadata"].get("deletionTimestamp") else status.get("phase", ""),
             f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim is not None else "",
             storage_class_of(obj),
-            spec.get("volumeAttributesClassName") or UNSET,
+            spec.get("volumeAttributesClassName", UNSET),
             status.get("reason", ""),
             age(obj, now),
             spec.get("volumeMode") or UNSET,

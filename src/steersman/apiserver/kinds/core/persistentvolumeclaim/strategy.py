@@ -93,7 +93,7 @@ class PersistentVolumeClaimStrategy(Strategy):
             capacity,
             modes,
             storage_class_of(obj),
-            spec.get("volumeAttributesClassName") or UNSET,
+            spec.get("volumeAttributesClassName", UNSET),
             age(obj, now),
             spec.get("volumeMode") or UNSET,
         ]

@@ -61,8 +61,14 @@ def test_policy_cells_show_rules_and_param_kind(kind, shown):
         (None, "<unset>"),
         ({"name": "p"}, "*/p"),
         ({"name": "p", "namespace": "n"}, "n/p"),
-        ({"selector": {"matchLabels": {"a": "b"}}}, "*/a=b"),
-        ({"selector": {"matchLabels": {"a": "b"}}, "namespace": "n"}, "n/a=b"),
+        (
+            {"selector": {"matchLabels": {"a": "b"}}, "namespace": "n"},
+            "&LabelSelector{MatchLabels:map[string]string{a: b,},MatchExpressions:[]LabelSelectorRequirement{},}",
+        ),
+        (
+            {"selector": {}},
+            "&LabelSelector{MatchLabels:map[string]string{},MatchExpressions:[]LabelSelectorRequirement{},}",
+        ),
     ],
 )
 def test_binding_cells_show_policy_and_params(reference, shown):

@@ -96,3 +96,8 @@ def test_cells_show_bound_volume():
     assert KIND.cells(bound, NOW) == ["a", "Bound", "v", "2Gi", "RWO", "fast", "<unset>", "60s", "Filesystem"]
     pending = tree({"deletionTimestamp": STAMP}, spec=SPEC, status={"phase": "Pending"})
     assert KIND.cells(pending, NOW) == ["a", "Terminating", "", "", "", "", "<unset>", "60s", "Filesystem"]
+
+
+def test_cells_show_the_empty_volume_attributes_class():
+    claim = tree(spec={**SPEC, "volumeAttributesClassName": ""}, status={"phase": "Pending"})
+    assert KIND.cells(claim, NOW)[6] == ""
