@@ -40,14 +40,14 @@ _NAMES: Final[dict[FeatureGate, str]] = {
         VolumeLimitScaling WindowsCPUAndMemoryAffinity WorkloadAwarePreemption WorkloadWithJob
     """,
     FeatureGate(BETA, default=False): """
-        AllBeta
+        AllBeta CRDObservedGenerationTracking
         ClusterTrustBundle ClusterTrustBundleProjection ConcurrentWatchObjectDecode CoordinatedLeaderElection
         DRADeviceTaintRules LocalStorageCapacityIsolationFSQuotaMonitoring MaxUnavailableStatefulSet
         PodCertificateRequest SELinuxMount SchedulerAsyncAPICalls StorageVersionMigrator
     """,
     FeatureGate(BETA, default=True): """
         APIResponseCompression APIServerIdentity AllowParsingUserUIDFromCertAuth
-        AuthorizePodWebsocketUpgradeCreatePermission CPUManagerPolicyBetaOptions CRDObservedGenerationTracking
+        AuthorizePodWebsocketUpgradeCreatePermission CPUManagerPolicyBetaOptions
         ClearingNominatedNodeNameAfterBinding ComponentFlagz ComponentStatusz ConstrainedImpersonation
         ContainerCheckpoint ContainerRestartRules ContextualLogging DRAConsumableCapacity DRADeviceBindingConditions
         DRADeviceTaints DRAExtendedResource DRAPartitionableDevices DRAResourceClaimDeviceStatus

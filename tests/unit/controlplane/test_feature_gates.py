@@ -21,6 +21,7 @@ _REMOVED = "It will be removed in a future release."
         ({"GangScheduling": True}, [f"feature gate GangScheduling=true {_NO_EFFECT}"]),
         ({"WatchList": False, "ComponentFlagz": False}, []),
         ({"OpenAPIEnums": False}, [f"feature gate OpenAPIEnums=false {_NO_EFFECT}"]),
+        ({"CRDObservedGenerationTracking": False}, []),
         (
             {"AllAlpha": True, "AllBeta": False},
             [f"feature gate AllAlpha=true {_NO_EFFECT}", f"feature gate AllBeta=false {_NO_EFFECT}"],
