@@ -215,6 +215,7 @@ ExactDeviceRequest: DeviceClassName Selectors:DeviceSelector? AllocationMode Cou
 DeviceSubRequest: Name DeviceClassName Selectors:DeviceSelector? AllocationMode Count# Tolerations:DeviceToleration?
   Capacity:CapacityRequirements?
 DeviceAttribute: IntValue=int? BoolValue=bool? StringValue=string? VersionValue=version?
+  IntValues=ints? BoolValues=bools? StringValues=strings? VersionValues=versions?
 DeviceSelector: CEL:CELSelector?
 CELSelector: Expression
 DeviceToleration: Key Operator Value Effect TolerationSeconds?
@@ -222,6 +223,11 @@ CapacityRequirements: Requests?
 DeviceConstraint: Requests? MatchAttribute? DistinctAttribute?
 DeviceClaimConfiguration: Requests? Opaque:OpaqueConfiguration?
 OpaqueConfiguration: Driver Parameters~
+AllocationResult: Devices:DeviceAllocationResult NodeSelector:NodeSelector? AllocationTimestamp?
+DeviceAllocationResult: Results:DeviceRequestAllocationResult? Config:DeviceAllocationConfiguration?
+DeviceRequestAllocationResult: Request Driver Pool Device AdminAccess? Tolerations:DeviceToleration?
+  BindingConditions? BindingFailureConditions? ShareID? ConsumedCapacity?
+DeviceAllocationConfiguration: Source Requests? Opaque:OpaqueConfiguration?
 CustomResourceDefinitionVersion: Name Served! Storage! Deprecated! DeprecationWarning? Schema~
   Subresources:CustomResourceSubresources?
   AdditionalPrinterColumns:PrinterColumn? SelectableFields:SelectableField?

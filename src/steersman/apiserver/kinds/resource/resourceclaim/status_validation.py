@@ -20,6 +20,7 @@ from steersman.apiserver.kinds.resource.shared.device_rules import (
     check_set,
 )
 from steersman.apiserver.kinds.shared.conditions import validate_conditions
+from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.podspec.validate_placement import validate_node_selector
 from steersman.apiserver.kinds.shared.validation import FIELD_IS_IMMUTABLE
 
@@ -59,7 +60,7 @@ def validate_claim_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
     path = _STATUS.child("allocation")
     if allocation is not None and before.get("allocation") is not None:
         if allocation != before["allocation"]:
-            yield field.invalid(path, allocation, FIELD_IS_IMMUTABLE)
+            yield field.invalid(path, go_form("AllocationResult", allocation), FIELD_IS_IMMUTABLE)
     elif allocation is not None:
         yield from _validate_allocation(allocation, path, request_names)
 

@@ -219,4 +219,4 @@ def _validate_counters(holder: Tree, path: Path, *, name: str) -> Iterator[Field
         yield field.too_many(counters_path, len(counters), max_items=_COUNTERS_MAX)
         return
     for key in counters:
-        yield from check_label_name(key, counters_path.key(key))
+        yield from check_label_name(key, counters_path)

@@ -56,15 +56,17 @@ def check_set(
 def check_map(
     items: Tree | None, path: Path, check_key: Check, check: Check, *, max_items: int
 ) -> Iterator[FieldError]:
-    """Validate each key and value of a map; errors have the key in their path."""
+    """Validate each key and value of a map. Errors of keys have the path of the map, those of values the key in it.
+
+    Upstream: ``pkg/apis/resource/validation/validation.go``, ``validateMap``.
+    """
     entries = items or {}
     if 0 <= max_items < len(entries):
         yield field.too_many(path, len(entries), max_items=max_items)
         return
     for key, value in entries.items():
-        key_path = path.key(_shortened(key))
-        yield from check_key(key, key_path)
-        yield from check(value, key_path)
+        yield from check_key(key, path)
+        yield from check(value, path.key(_shortened(key)))
 
 
 def _shortened(key: str) -> str:

@@ -15,6 +15,10 @@ VALID = named(spec={"driver": "d.com", "pool": POOL, "nodeName": "n", "devices":
 AT, PATH = "spec.devices.0", "spec.devices[0]"
 WHERE = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 SETS = [{"name": "s", "counters": {"c": {"value": "1"}}}]
+DNS_LABEL = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an "
+    "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +77,8 @@ def test_validate_slice_accepts_valid_slices(edits):
             {f"{AT}.attributes": {"a": {"int": 1, "version": "1.2.3"}}},
             (
                 f'{PATH}.attributes[a]: Invalid value: {{"IntValue":1,"BoolValue":null,"StringValue":null,'
-                '"VersionValue":"1.2.3"}: exactly one value must be specified'
+                '"VersionValue":"1.2.3","IntValues":null,"BoolValues":null,"StringValues":null,"VersionValues":null}: '
+                "exactly one value must be specified"
             ),
         ),
         (
@@ -108,6 +113,14 @@ def test_validate_slice_accepts_valid_slices(edits):
         (
             {f"{AT}.consumesCounters": [{"counterSet": "s", "counters": {}}]},
             f"{PATH}.consumesCounters[0].counters: Required value",
+        ),
+        (
+            {"spec.devices": GONE, "spec.sharedCounters": [{"name": "s", "counters": {"A": {"value": "1"}}}]},
+            f'spec.sharedCounters[0].counters: Invalid value: "A": {DNS_LABEL}',
+        ),
+        (
+            {f"{AT}.attributes": {"d.com/": {"int": 1}}},
+            f'{PATH}.attributes: Invalid value: "": the name must not be empty',
         ),
         ({f"{AT}.taints": [{"key": "a"}]}, f"{PATH}.taints[0].effect: Required value"),
     ],
