@@ -55,6 +55,12 @@ class ClientMetrics(Protocol):
         ``code`` is ``<error>`` without a response.
         """
 
+    def transferred(self, *, method: str, host: str, request_bytes: int | None, response_bytes: int) -> None:
+        """Observe the sizes of bodies (``rest_client_request_size_bytes``, ``…_response_size_bytes``).
+
+        ``request_bytes`` is None for a request without a body. Streams are not observed.
+        """
+
     def retried(self, *, method: str, host: str, code: str) -> None:
         """Count ``rest_client_request_retries_total``."""
 
@@ -66,6 +72,9 @@ class NoMetrics:
     """``ClientMetrics`` that discards all observations."""
 
     def request_done(self, *, method: str, host: str, code: str, duration_seconds: float) -> None:
+        """Do nothing."""
+
+    def transferred(self, *, method: str, host: str, request_bytes: int | None, response_bytes: int) -> None:
         """Do nothing."""
 
     def retried(self, *, method: str, host: str, code: str) -> None:
@@ -136,6 +145,12 @@ class Sender:
                 self._count(request, "<error>", started)
                 raise self._timed_out(request, expires) from error
             self._count(request, str(response.status), started)
+            self._metrics.transferred(
+                method=request.method,
+                host=self._transport.host,
+                request_bytes=len(request.body) if request.body else None,
+                response_bytes=len(response.body),
+            )
             wait = retry_wait_seconds(response.status, response.headers)
             if wait is None or is_last or self._is_beyond(wait, expires):
                 self._warn(response.headers)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 #: Seconds, as ``component-base``'s.
 _BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+_BYTES_BUCKETS: Final = (64, 256, 512, 1024, *(4**exponent for exponent in range(6, 13)))
 
 
 class PrometheusClientMetrics:
@@ -27,6 +28,14 @@ class PrometheusClientMetrics:
             "rest_client_request_duration_seconds", "Seconds a request took", ("verb", "host"),
             registry=registry, buckets=_BUCKETS,
         )  # fmt: skip
+        self._request_sizes = Histogram(
+            "rest_client_request_size_bytes", "Size of bodies of requests", ("verb", "host"),
+            registry=registry, buckets=_BYTES_BUCKETS,
+        )  # fmt: skip
+        self._response_sizes = Histogram(
+            "rest_client_response_size_bytes", "Size of bodies of responses", ("verb", "host"),
+            registry=registry, buckets=_BYTES_BUCKETS,
+        )  # fmt: skip
         self._retries = Counter(
             "rest_client_request_retries_total", "Requests sent again", ("code", "verb", "host"), registry=registry
         )
@@ -39,6 +48,12 @@ class PrometheusClientMetrics:
         """Count one attempt and its latency; ``code`` is ``<error>`` without a response."""
         self._requests.labels(code, method, host).inc()
         self._duration.labels(method, host).observe(duration_seconds)
+
+    def transferred(self, *, method: str, host: str, request_bytes: int | None, response_bytes: int) -> None:
+        """Record the sizes of the bodies of an answered request; ``request_bytes`` is None without one."""
+        if request_bytes is not None:
+            self._request_sizes.labels(method, host).observe(request_bytes)
+        self._response_sizes.labels(method, host).observe(response_bytes)
 
     def retried(self, *, method: str, host: str, code: str) -> None:
         """Count a retry of the same request."""

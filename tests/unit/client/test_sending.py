@@ -16,9 +16,13 @@ from steersman.client.transport import Request, TransportError
 class Metrics:
     def __init__(self):
         self.observations = []
+        self.sizes = []
 
     def request_done(self, *, method, host, code, duration_seconds):
         self.observations.append((method, host, code, duration_seconds))
+
+    def transferred(self, *, method, host, request_bytes, response_bytes):
+        self.sizes.append((method, request_bytes, response_bytes))
 
     def retried(self, *, method, host, code):
         self.observations.append(("retry", method, code))
@@ -130,6 +134,21 @@ async def test_metrics_count_requests_and_retries():
         ("retry", "GET", "429"),
         ("GET", "scripted", "200", 0),
     ]
+
+
+async def test_metrics_have_the_sizes_of_answered_requests():
+    metrics = Metrics()
+    refused, accepted = refusal(409), answer({})
+    way = sender(ScriptedTransport(refused, accepted), FakeClock(), metrics=metrics)
+    await way.request(Request("GET", "/x"))
+    await way.request(Request("PUT", "/x", body=b"12345"))
+    assert metrics.sizes == [("GET", None, len(refused.body)), ("PUT", 5, len(accepted.body))]
+
+
+async def test_metrics_have_no_sizes_of_a_lost_answer():
+    metrics = Metrics()
+    await send("GET", TransportError("reset"), metrics=metrics, retry=RetryPolicy(retries_max=0))
+    assert metrics.sizes == []
 
 
 async def test_request_reports_warnings_and_sends_the_user_agent():
