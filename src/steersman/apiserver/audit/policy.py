@@ -8,6 +8,7 @@ import msgspec
 
 from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.names import check_dns1123_subdomain
 from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.request import AuditLevel
 
@@ -29,6 +30,8 @@ RESPONSE_STARTED: Final = "ResponseStarted"
 RESPONSE_COMPLETE: Final = "ResponseComplete"
 PANIC: Final = "Panic"
 STAGES: Final = (REQUEST_RECEIVED, RESPONSE_STARTED, RESPONSE_COMPLETE, PANIC)
+#: A group that stands for every group.
+_ANY: Final = "*"
 
 
 class PolicyError(ValueError):
@@ -42,6 +45,7 @@ class _Strict(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields
 class GroupResources(_Strict, frozen=True):
     """Resources of one API group; without names, all of them."""
 
+    #: The empty string is the core group, ``*`` any group.
     group: str = ""
     #: ``pods``, ``pods/log``, ``pods/*``, ``*/scale``, ``*``.
     resources: tuple[str, ...] | None = None
@@ -49,7 +53,7 @@ class GroupResources(_Strict, frozen=True):
 
     def match(self, info: RequestInfo) -> bool:
         """True if the request is for one of these resources."""
-        if self.group != info.group:
+        if self.group not in (_ANY, info.group):
             return False
         if not self.resources:
             return True
@@ -182,6 +186,9 @@ def _faults(document: _Document) -> Iterator[str]:
 def _resource_faults(place: str, resources: GroupResources) -> Iterator[str]:
     if "/" in resources.group:
         yield f"{place}.group: {quote(resources.group)} is no name of a group; it goes without its version"
+    elif resources.group not in ("", _ANY):
+        for fault in check_dns1123_subdomain(resources.group):
+            yield f"{place}.group: {quote(resources.group)}: {fault}"
     if resources.resource_names and not resources.resources:
         yield f"{place}.resourceNames: using resourceNames requires at least one resource"
 

@@ -29,6 +29,11 @@ def level(rules: str, method: str, path: str, user: UserInfo = ALICE) -> AuditLe
         ("namespaces: ['']", "GET", "/healthz", False),
         ("resources: [{group: ''}]", "GET", "/api/v1/pods", True),
         ("resources: [{group: apps}]", "GET", "/api/v1/pods", False),
+        ("resources: [{group: '*'}]", "GET", "/apis/apps/v1/deployments", True),
+        ("resources: [{group: '*'}]", "GET", "/api/v1/pods", True),
+        ("resources: [{group: '*'}]", "GET", "/healthz", False),
+        ("resources: [{group: '*', resources: ['*/status']}]", "PUT", "/api/v1/nodes/a/status", True),
+        ("resources: [{group: '*', resources: ['*/status']}]", "PUT", "/api/v1/nodes/a", False),
         ("resources: [{resources: [pods]}]", "GET", "/api/v1/namespaces/a/pods/b", True),
         ("resources: [{resources: [pods]}]", "GET", "/api/v1/namespaces/a/pods/b/log", False),
         ("resources: [{resources: [pods/log]}]", "GET", "/api/v1/namespaces/a/pods/b/log", True),
@@ -93,6 +98,10 @@ def test_unmatched_request_is_not_recorded():
         (f"{HEAD}rules: [{{level: None, nonResourceURLs: ['/a*b']}}]", "wildcard"),
         (f"{HEAD}rules: [{{level: None, nonResourceURLs: [/a], namespaces: [b]}}]", "both regular"),
         (f"{HEAD}rules: [{{level: None, resources: [{{group: apps/v1}}]}}]", "without its version"),
+        (
+            f"{HEAD}rules: [{{level: None, resources: [{{group: '*.k8s.io'}}]}}]",
+            "a lowercase RFC 1123 subdomain must consist",
+        ),
         (f"{HEAD}rules: [{{level: None, resources: [{{resourceNames: [a]}}]}}]", "requires at least one resource"),
     ],
 )
