@@ -1,4 +1,7 @@
-"""Strategy of StorageVersionMigrations. Upstream: pkg/apis/storagemigration/validation/validation.go."""
+"""Strategy of StorageVersionMigrations.
+
+Upstream: pkg/registry/storagemigration/storagemigration/strategy.go, pkg/apis/storagemigration/validation/validation.go.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from steersman.apimachinery.gotext import quote
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.shared.conditions import has_condition, validate_conditions
+from steersman.apiserver.kinds.shared.status_writes import keep_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,6 +44,10 @@ class StorageVersionMigrationStrategy(Strategy):
         Column("Name", field="meta.v1.ObjectMeta.name"),
         Column("Resource", description="Fully qualified resource to migrate"),
     )
+
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        keep_metadata(obj, old)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return list(_validate_spec(obj))

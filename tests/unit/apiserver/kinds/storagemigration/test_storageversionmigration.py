@@ -56,6 +56,13 @@ def test_status_update_of_a_running_migration_is_valid():
     assert not STRATEGY.validate_status_update(CONTEXT, migration(**status), migration())
 
 
+def test_status_update_keeps_spec_and_metadata():
+    new = migration(resource="other", resourceVersion="7")
+    new["metadata"] |= {"labels": {"a": "b"}, "finalizers": ["example.com/a"]}
+    STRATEGY.prepare_for_status_update(CONTEXT, new, migration())
+    assert new == migration(resourceVersion="7")
+
+
 def test_table_row_has_the_resource():
     assert STRATEGY.cells(migration(), NOW) == ["a", "screens.example.com"]
     assert STRATEGY.cells(migration("pods", ""), NOW) == ["a", "pods"]
