@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 NAMES = (
     "api_requests",
     "backend_documents",
+    "cbor_bodies",
     "cel_expressions",
     "control_channel",
     "crd_schemas",
