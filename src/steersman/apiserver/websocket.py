@@ -70,8 +70,8 @@ def offered_protocols(request: Request) -> list[str]:
     return [name for name in names if name and not name.startswith(TOKEN_PREFIX)]
 
 
-def watch_over_websocket(request: Request, events: AsyncIterator[bytes], *, is_protobuf: bool = False) -> Response:
-    """Respond with 101 and send each event as a message: JSON as text, length-delimited protobuf as binary. Raises 400.
+def watch_over_websocket(request: Request, events: AsyncIterator[bytes], *, is_binary: bool = False) -> Response:
+    """Respond with 101 and send each event as a message: JSON as text, or binary if events are length-delimited. Raises 400.
 
     As upstream, any offered subprotocol is accepted and ignored.
     """
@@ -81,7 +81,7 @@ def watch_over_websocket(request: Request, events: AsyncIterator[bytes], *, is_p
         chosen = offered[0]
     elif offered and not chosen:
         raise bad_request(f"requested protocol(s) are not supported: {_listed(offered)}")
-    return _switch(request, chosen, Messages(events, _binary_of_frames if is_protobuf else _text_of_lines))
+    return _switch(request, chosen, Messages(events, _binary_of_frames if is_binary else _text_of_lines))
 
 
 def bytes_over_websocket(request: Request, pieces: AsyncIterator[bytes]) -> Response:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.change_ring import Change
     from steersman.apiserver.generic.conversion import SharedConversions
     from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.feed import Framing
     from steersman.apiserver.generic.listing import ListOptions
     from steersman.apiserver.generic.served import ServedResource
     from steersman.asynckit.clock import Timer
@@ -46,11 +47,12 @@ class ConvertingWatchStream(WatchStream):
         conversions: SharedConversions,
         view: EventView,
         *,
+        framing: Framing | None = None,
         options: ListOptions,
         revision: int,
     ) -> None:
         self._converted_feed: Final = ConvertedFeed(
-            served.cache, options.selection, whole=view.whole, counts=served.watch_counts
+            served.cache, options.selection, whole=view.whole, framing=framing, counts=served.watch_counts
         )
         super().__init__(served, self._converted_feed, view, options=options, revision=revision)
         self._conversions: Final = conversions

@@ -16,16 +16,16 @@ from steersman.apiserver.endpoints.negotiation import Media, Shape, negotiate
 from steersman.apiserver.endpoints.protobuf_views import ProtobufView
 from steersman.apiserver.endpoints.views import TableView, bookmark_tree, view_of
 from steersman.apiserver.generic.change_ring import EventType
-from steersman.apiserver.generic.feed import Feed, error_frame, protobuf_event_frame, shared_feed
+from steersman.apiserver.generic.feed import PROTOBUF_FRAMING, Feed, shared_feed
 from steersman.apiserver.generic.listing import parse_version
 from steersman.apiserver.http import Response
 from steersman.apiserver.websocket import is_websocket, watch_over_websocket
-from steersman.schema.protobuf import encode_body
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.endpoints.negotiation import Form
     from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.feed import Framing
     from steersman.apiserver.generic.listing import ListOptions
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request
@@ -60,33 +60,35 @@ async def watch(served: ServedResource, request: Request) -> Response:
         await served.cache.ready()
     shown: EventView = _TableEvents(view) if isinstance(view, TableView) else view
     content_type = b"application/json"
+    framing: Framing | None = None
     if form.media is Media.PROTOBUF:
-        shown = ProtobufView(served, form)
+        shown, framing = ProtobufView(served, form), PROTOBUF_FRAMING
         content_type = _PROTOBUF_STREAM
     if served.conversions is not None:
         from steersman.apiserver.endpoints.converting_watch import ConvertingWatchStream  # noqa: PLC0415 — a subclass
 
         stream: WatchStream = ConvertingWatchStream(
-            served, served.conversions, shown, options=options, revision=revision
+            served, served.conversions, shown, framing=framing, options=options, revision=revision
         )
     else:
-        stream = WatchStream(served, _feed(served, options, form, shown), shown, options=options, revision=revision)
+        feed = _feed(served, options, form, shown, framing)
+        stream = WatchStream(served, feed, shown, options=options, revision=revision)
     stream.begin_now()
     if is_websocket(request):
-        return watch_over_websocket(request, stream, is_protobuf=form.media is Media.PROTOBUF)
+        return watch_over_websocket(request, stream, is_binary=framing is not None)
     return Response(200, stream=stream, content_type=content_type)
 
 
-def _feed(served: ServedResource, options: ListOptions, form: Form, view: EventView) -> Feed:
+def _feed(served: ServedResource, options: ListOptions, form: Form, view: EventView, framing: Framing | None) -> Feed:
     cache, selection, counts = served.cache, options.selection, served.watch_counts
     if isinstance(view, _TableEvents):
         return Feed(cache, selection, whole=view.whole, head=None, counts=counts)
-    if isinstance(view, ProtobufView):
-        identity = (*selection.identity, served.resource.api_version, form.shape, form.meta_version, form.media)
+    if framing is not None:
+        identity = (*selection.identity, served.resource.api_version, form.shape, form.meta_version, framing)
         return shared_feed(
             cache.feeds,
             identity,
-            lambda: Feed(cache, selection, whole=view.whole, head=None, frame=protobuf_event_frame, counts=counts),
+            lambda: Feed(cache, selection, whole=view.whole, head=None, framing=framing, counts=counts),
         )
     head = served.head if form.shape is Shape.OBJECT and served.from_storage is None else None
     identity = (*selection.identity, served.resource.api_version, form.shape, form.meta_version)
@@ -379,9 +381,8 @@ class WatchStream:
 
     def _failed(self, error: StatusError) -> bytes:
         self._is_started = self._is_ended = True
-        if self._feed.is_protobuf:
-            return self._feed.event(EventType.ERROR, encode_body(error.status))
-        return error_frame(error.status)
+        feed = self._feed
+        return feed.event(EventType.ERROR, feed.framing.encode(error.status))
 
     def _too_old(self) -> StatusError:
         return resource_expired(f"too old resource version: {self._sent_revision} ({self._cache.ring.floor})")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable  # noqa: TC003 — compiled code looks at a tuple's types
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.protowire import length_delimited, varint
+from steersman.apimachinery.trees import Tree  # noqa: TC001 — as Callable
 from steersman.apiserver.generic.change_ring import EventType
 from steersman.apiserver.generic.watch_counts import JoinedRead, WatchCounts
+from steersman.schema.protobuf import encode_body
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from weakref import WeakValueDictionary
 
-    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.change_ring import Change
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.selection import Selection
@@ -30,6 +31,15 @@ _HEADS: Final = {type_: b'{"type":"%b","object":' % type_.value.encode() for typ
 _PROTOBUF_HEADS: Final = {type_: length_delimited(1, type_.value.encode()) + b"\x12" for type_ in EventType}
 
 
+class Framing(NamedTuple):
+    """Encoding of events in one media type."""
+
+    #: Encodes an event with an encoded object.
+    event: Callable[[EventType, bytes], bytes]
+    #: Encodes an object that is no entry: the Status of an error.
+    encode: Callable[[Tree], bytes]
+
+
 class Feed:
     """Events of the watchers with one selection and one form."""
 
@@ -41,7 +51,7 @@ class Feed:
         "_whole",
         "cache",
         "event",
-        "is_protobuf",
+        "framing",
         "selection",
     )
 
@@ -52,19 +62,19 @@ class Feed:
         *,
         whole: Callable[[Entry], bytes],
         head: bytes | None,
-        frame: Callable[[EventType, bytes], bytes] | None = None,
+        framing: Framing | None = None,
         counts: WatchCounts | None = None,
     ) -> None:
         """``whole`` encodes an object; where that is ``head + raw[1:]``, ``head`` saves the calls.
 
-        ``frame`` makes an event of an encoded object; by default a line of JSON. ``counts`` receives the sizes of events.
+        ``framing``: by default lines of JSON. ``counts`` receives the sizes of events.
         """
         self.cache = cache
         self.selection = selection
         self._whole = whole
+        self.framing: Final = JSON_FRAMING if framing is None else framing
         #: Encodes an event with an encoded object, which need not be an entry (bookmarks, errors).
-        self.event: Final = event_frame if frame is None else frame
-        self.is_protobuf: Final = frame is protobuf_event_frame
+        self.event: Final = self.framing.event
         self._raw_heads = {type_: text + head for type_, text in _HEADS.items()} if head is not None else None
         self._counts: Final = counts or WatchCounts()
         self._counts.feeds.add(self)
@@ -136,9 +146,10 @@ class ConvertedFeed(Feed):
         selection: Selection,
         *,
         whole: Callable[[Entry], bytes],
+        framing: Framing | None = None,
         counts: WatchCounts | None = None,
     ) -> None:
-        super().__init__(cache, selection, whole=whole, head=None, counts=counts)
+        super().__init__(cache, selection, whole=whole, head=None, framing=framing, counts=counts)
         self._ahead: list[Change] = []
         self._start = self._stop = 0
 
@@ -203,6 +214,5 @@ def protobuf_event_frame(type_: EventType, obj: bytes) -> bytes:
     return len(event).to_bytes(4, "big") + event
 
 
-def error_frame(status: Tree) -> bytes:
-    """Return the last event of a watch that failed."""
-    return event_frame(EventType.ERROR, encode(status))
+JSON_FRAMING: Final = Framing(event_frame, encode)
+PROTOBUF_FRAMING: Final = Framing(protobuf_event_frame, encode_body)

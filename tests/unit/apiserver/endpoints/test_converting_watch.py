@@ -46,6 +46,14 @@ async def test_watch_converts_the_initial_state_and_later_changes(converting_ser
         assert (kind, tree["spec"]["width"], deleted["status"]) == ("DELETED", 3, "Success")
 
 
+async def test_metadata_of_converted_objects_is_watched_in_protobuf(converting_server):
+    await request(converting_server, "POST", V1, screen("a", SMALL))
+    accept = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+    async with converting_server.open("GET", f"{V2}?watch=1", headers={"accept": accept}) as chunks:
+        frame = await anext(aiter(chunks))
+    assert int.from_bytes(frame[:4], "big") == len(frame) - 4
+
+
 async def test_watches_of_one_version_share_conversions(converting_server, converter):
     async with watching(converting_server) as first, watching(converting_server) as second:
         await request(converting_server, "POST", V1, screen("a", SMALL))
