@@ -71,6 +71,7 @@ class Request:
         "info",
         "latency",
         "method",
+        "offers_cbor",
         "path",
         "raw_query",
         "scope",
@@ -93,6 +94,8 @@ class Request:
         self.headers: list[tuple[bytes, bytes]] = scope["headers"]
         self.warnings: Final = WarningRecorder()
         self.latency: Final = LatencyTracker()
+        #: The server reads and writes CBOR (feature gate ``CBORServingAndStorage``).
+        self.offers_cbor = False
         #: Audit annotations; None if the request is not audited.
         self.annotations: Annotations | None = None
         self._receive = receive

@@ -245,6 +245,7 @@ class ServerCore:
             mutating_max=options.max_mutating_requests_inflight,
             request_timeout_seconds=options.request_timeout_seconds,
             is_rejecting=(lambda: self._is_rejecting) if options.shutdown_send_retry_after else None,
+            offers_cbor=options.feature_gates.get("CBORServingAndStorage", False),
             cors_allowed_origins=options.cors_allowed_origins,
             extra=self._filters,
         )

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 #: Gates with an effect in Steersman; all others have the behavior of their default in Kubernetes 1.36.
 IMPLEMENTED: Final = frozenset(
     {
-        "APIResponseCompression", "APIServerIdentity", "AllowUnsafeMalformedObjectDeletion", "ComponentFlagz",
-        "ComponentStatusz", "CoordinatedLeaderElection", "PodTopologyLabelsAdmission", "WatchList",
+        "APIResponseCompression", "APIServerIdentity", "AllowUnsafeMalformedObjectDeletion", "CBORServingAndStorage",
+        "ComponentFlagz", "ComponentStatusz", "CoordinatedLeaderElection", "PodTopologyLabelsAdmission", "WatchList",
     }
 )  # fmt: skip
 

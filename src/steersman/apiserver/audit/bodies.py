@@ -42,7 +42,7 @@ class RequestBody:
         self._raw = raw
         self._media_type = media_type
         #: True for patches, which are not objects.
-        self.is_patch = media_type.endswith(("patch+json", "patch+yaml"))
+        self.is_patch = media_type.endswith(("patch+json", "patch+yaml", "patch+cbor"))
         self._json: msgspec.Raw | None = None
 
     def json(self) -> msgspec.Raw | None:
@@ -90,6 +90,10 @@ def _as_json(raw: bytes, media_type: str) -> msgspec.Raw | None:
             return msgspec.Raw(encode(decode_yaml(raw).tree))
         if media_type == _PROTOBUF:
             return msgspec.Raw(encode(decode_body(raw)))
+        if media_type.endswith(("/cbor", "+cbor")):
+            from steersman.apimachinery import cbor  # noqa: PLC0415 — behind a feature gate
+
+            return msgspec.Raw(encode(cbor.decode(raw)))
         if media_type and not media_type.endswith("json"):
             return None
         return msgspec.Raw(encode(decode_json(raw)))

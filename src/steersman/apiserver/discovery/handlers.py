@@ -28,6 +28,7 @@ _AGGREGATED_FORM = ("apidiscovery.k8s.io", "APIGroupDiscoveryList")
 
 _JSON = "application/json"
 _YAML = "application/yaml"
+_CBOR = "application/cbor"
 _OFFERED = (_JSON, _YAML, PROTOBUF)
 _WILDCARDS = frozenset({"*/*", "application/*"})
 
@@ -49,7 +50,7 @@ class Form(msgspec.Struct, frozen=True):
         return base.encode()
 
 
-def negotiate(accept: str, *, aggregates: bool = False) -> Form:
+def negotiate(accept: str, *, aggregates: bool = False, offered: tuple[str, ...] = _OFFERED) -> Form:
     """Return the acceptable form of highest quality of an Accept header. Raises 406.
 
     ``aggregates``: the aggregated form is offered as well; it precedes plain forms of higher quality. Upstream:
@@ -57,7 +58,7 @@ def negotiate(accept: str, *, aggregates: bool = False) -> Form:
     """
     plain: Form | None = None
     for name, parameters in sorted(_alternatives(accept or "*/*"), key=_preference):
-        if name not in _OFFERED and name not in _WILDCARDS:
+        if name not in offered and name not in _WILDCARDS:
             continue
         media_type = _JSON if name in _WILDCARDS else name
         is_pretty = media_type == _JSON and parameters.get("pretty") == "1"
@@ -68,7 +69,7 @@ def negotiate(accept: str, *, aggregates: bool = False) -> Form:
             if version in _AGGREGATED_VERSIONS:
                 return Form(media_type, version, is_pretty)
     if plain is None:
-        raise not_acceptable(_OFFERED)
+        raise not_acceptable(offered)
     return plain
 
 
@@ -117,7 +118,7 @@ class DiscoveryHandlers:
                 return self._group_version(request, "", version)
             case ["apis", name] if group := self._catalog.listed_group(name):
                 if name == AGGREGATOR_GROUP:
-                    self._require_route(request)
+                    self._require_route(request, _OFFERED)
                 return self._serve(request, f"/apis/{name}", lambda _: documents.group_document(group))
             case ["apis", name, version] if name:
                 return self._group_version(request, name, version)
@@ -137,15 +138,20 @@ class DiscoveryHandlers:
             if self._catalog.is_built_in(group):  # whose versions are served below one root
                 raise path_not_found()
             return page_not_found()
+        offered: tuple[str, ...] = _OFFERED
         if self._catalog.is_built_in(group):
-            self._require_route(request)
-        return self._serve(request, f"/{version.api_version}", lambda _: documents.resource_list(version))
+            if request.offers_cbor:
+                offered = (*_OFFERED, _CBOR)
+            self._require_route(request, offered)
+        return self._serve(
+            request, f"/{version.api_version}", lambda _: documents.resource_list(version), offered=offered
+        )
 
-    def _require_route(self, request: Request) -> None:
+    def _require_route(self, request: Request, offered: tuple[str, ...]) -> None:
         """Raise 405 or 406 as go-restful, before negotiation."""
         if request.method != "GET":
             raise method_not_allowed()
-        require_accepted(request, *_OFFERED)
+        require_accepted(request, *offered)
 
     def _core(self, form: Form) -> dict[str, Any]:
         core = self._catalog.group("")
@@ -161,9 +167,15 @@ class DiscoveryHandlers:
         return documents.group_list(self._catalog.listed_groups())
 
     def _serve(
-        self, request: Request, path: str, build: Callable[[Form], dict[str, Any]], *, aggregates: bool = False
+        self,
+        request: Request,
+        path: str,
+        build: Callable[[Form], dict[str, Any]],
+        *,
+        aggregates: bool = False,
+        offered: tuple[str, ...] = _OFFERED,
     ) -> Response:
-        form = negotiate(request.header(b"accept"), aggregates=aggregates)
+        form = negotiate(request.header(b"accept"), aggregates=aggregates, offered=offered)
         if form.media_type == _JSON and not form.is_pretty and request.wants_indentation:
             form = msgspec.structs.replace(form, is_pretty=True)
         if self._generation != self._catalog.listing_generation:
@@ -181,6 +193,10 @@ class DiscoveryHandlers:
                 body = encode_yaml(tree)
             elif form.media_type == PROTOBUF:
                 body = encode_body(tree)
+            elif form.media_type == _CBOR:
+                from steersman.apimachinery.cbor import encode_object  # noqa: PLC0415 — behind a feature gate
+
+                body = encode_object(tree)
             elif form.is_pretty:
                 body = prettify(body)
             cached = self._bodies[path, form] = (body, tag)

@@ -25,7 +25,7 @@ from steersman.apimachinery.gotext import quote, to_json
 from steersman.apimachinery.trees import in_key_order
 from steersman.apimachinery.typemodel import ListOf, Struct
 from steersman.apimachinery.yaml_codec import decode_yaml
-from steersman.apiserver.endpoints.media import JSON, PROTOBUF, YAML
+from steersman.apiserver.endpoints.media import CBOR, JSON, PROTOBUF, YAML
 from steersman.schema import protobuf
 from steersman.schema.diagnosis import InexactError
 from steersman.schema.duplicates import merged_tree, strict_messages
@@ -191,6 +191,10 @@ class ObjectDecoder:
                 return document.tree, [] if options.lenient else document.duplicates
             if media_type == PROTOBUF:
                 return protobuf.decode_body(raw, self._api_version, self.kind), []
+            if media_type == CBOR:
+                from steersman.apimachinery import cbor  # noqa: PLC0415 — behind a feature gate
+
+                return cbor.decode_object(raw), []
             tree = decode_json(raw)
         except DecodeError as error:
             reason = unreadable_json(error) if media_type == JSON else error

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"
 PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
+CBOR: Final = "application/cbor"
 
 #: A token of RFC 2045.
 _NAME: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
@@ -21,17 +22,21 @@ _PARAMETER: Final = re.compile(rf'\s*;\s*({_NAME})\s*=\s*(?:{_NAME}|"(?:[^"\\]|\
 
 
 def body_media_type(request: Request, *, is_custom: bool = False) -> str:
-    """Return ``JSON``, ``YAML`` or ``PROTOBUF`` (not for custom kinds); JSON for a body without a media type. Raises 415 for others."""
+    """Return ``JSON``, ``YAML``, ``PROTOBUF`` (not for custom kinds), or ``CBOR`` if it is offered; JSON for a body without a
+    media type. Raises 415 for others.
+    """
     header = request.header(b"content-type")
     if not header or header == JSON:
         return JSON
     media_type, separator, _ = header.partition(";")
     media_type = media_type.strip().lower()
     if separator and not _has_valid_parameters(header):
-        raise _unsupported(is_custom=is_custom)
+        raise _unsupported(request, is_custom=is_custom)
     if media_type in (JSON, YAML) or (media_type == PROTOBUF and not is_custom):
         return media_type
-    raise _unsupported(is_custom=is_custom)
+    if media_type == CBOR and request.offers_cbor:
+        return media_type
+    raise _unsupported(request, is_custom=is_custom)
 
 
 def _has_valid_parameters(header: str) -> bool:
@@ -47,5 +52,6 @@ def _has_valid_parameters(header: str) -> bool:
     return header[position:].strip() in ("", ";")
 
 
-def _unsupported(*, is_custom: bool) -> StatusError:
-    return unsupported_media_type((JSON, YAML) if is_custom else (JSON, YAML, PROTOBUF))
+def _unsupported(request: Request, *, is_custom: bool) -> StatusError:
+    supported = (JSON, YAML) if is_custom else (JSON, YAML, PROTOBUF)
+    return unsupported_media_type((*supported, CBOR) if request.offers_cbor else supported)

@@ -1,7 +1,7 @@
 """Content negotiation by ``Accept``, ``Accept-Encoding`` and ``pretty``.
 
-Served are JSON and YAML of everything, protobuf of everything but Tables and custom objects (of these, metadata alone),
-Tables and metadata alone of every resource. A clause of ``Accept`` that cannot be met is passed over for the next one; when
+Served are JSON and YAML of everything, protobuf of everything but Tables and custom objects (of these, metadata alone), with
+a feature gate CBOR of everything but Tables, and Tables and metadata alone of every resource. A clause of ``Accept`` that cannot be met is passed over for the next one; when
 none can be met the answer is 406, before anything is looked up.
 """
 
@@ -28,6 +28,7 @@ class Media(StrEnum):
     JSON = "application/json"
     YAML = "application/yaml"
     PROTOBUF = MEDIA_TYPE
+    CBOR = "application/cbor"
 
 
 class Shape(StrEnum):
@@ -68,6 +69,8 @@ _OFFERED_OF_CUSTOM: Final = (Media.JSON, Media.YAML)
 _STREAMED: Final = (f"{Media.JSON};stream=watch", f"{Media.PROTOBUF};stream=watch")
 _STREAMED_OF_CUSTOM: Final = (f"{Media.JSON};stream=watch",)
 _ROUTED: Final = frozenset({*_OFFERED, "*/*"})
+#: Media type of the events of a watch in CBOR.
+CBOR_SEQUENCE: Final = "application/cbor-seq"
 
 
 def negotiate(request: Request, *, stream: bool = False, is_custom: bool = False, has_table: bool = True) -> Form:
@@ -76,12 +79,13 @@ def negotiate(request: Request, *, stream: bool = False, is_custom: bool = False
     ``has_table``: False for kinds that are posted and have no Table (reviews, TokenRequest, Binding, Eviction).
     """
     accept = request.header(b"accept")
-    key = accept, stream, is_custom, has_table
+    offers_cbor = request.offers_cbor
+    key = accept, stream, is_custom, has_table, offers_cbor
     form = _forms.get(key)
     if form is None:
-        form = _negotiated(accept, stream=stream, is_custom=is_custom, has_table=has_table)
+        form = _negotiated(accept, offers_cbor, stream=stream, is_custom=is_custom, has_table=has_table)
         if form is None:
-            raise _refused(accept, stream=stream, is_custom=is_custom)
+            raise _refused(accept, offers_cbor, stream=stream, is_custom=is_custom)
         if len(accept) <= _CACHED_ACCEPT_MAX:
             _forms.put(key, form)
     if not form.pretty and form.media is Media.JSON and not stream and request.wants_indentation:
@@ -91,7 +95,8 @@ def negotiate(request: Request, *, stream: bool = False, is_custom: bool = False
 
 def negotiate_status(request: Request) -> Form:
     """Return the form of an error; never raises."""
-    form = _negotiated_status(request.header(b"accept"))
+    accept = request.header(b"accept")
+    form = _negotiated_status_with_cbor(accept) if request.offers_cbor else _negotiated_status(accept)
     if form is None:
         return _LINES
     if not form.pretty and form.media is Media.JSON and request.wants_indentation:
@@ -99,20 +104,26 @@ def negotiate_status(request: Request) -> Form:
     return form
 
 
-def _refused(accept: str, *, stream: bool, is_custom: bool) -> StatusError:
+def _refused(accept: str, offers_cbor: bool, *, stream: bool, is_custom: bool) -> StatusError:  # noqa: FBT001 — see _negotiated
     """Return the 406 of a built-in kind, whose routes check the header before the endpoint does."""
-    if not is_custom and not _has_route(accept):
-        message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(_OFFERED)}"
+    if not is_custom and not _has_route(accept, offers_cbor):
+        message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(_offered(offers_cbor))}"
         return failure(406, Reason.NOT_ACCEPTABLE, message, details={})
     if stream:
-        return not_acceptable(_STREAMED_OF_CUSTOM if is_custom else _STREAMED)
-    return not_acceptable(_OFFERED_OF_CUSTOM if is_custom else _OFFERED)
+        streamed = _STREAMED_OF_CUSTOM if is_custom else _STREAMED
+        return not_acceptable((*streamed, CBOR_SEQUENCE) if offers_cbor else streamed)
+    offered: tuple[Media, ...] = _OFFERED_OF_CUSTOM if is_custom else _OFFERED
+    return not_acceptable((*offered, Media.CBOR) if offers_cbor else offered)
 
 
-def _has_route(accept: str) -> bool:
+def _offered(offers_cbor: bool) -> tuple[Media, ...]:  # noqa: FBT001 — see _negotiated
+    return (*_OFFERED, Media.CBOR) if offers_cbor else _OFFERED
+
+
+def _has_route(accept: str, offers_cbor: bool) -> bool:  # noqa: FBT001 — see _negotiated
     """Report whether a media type of the header is served; ``application/*`` is not."""
     media_types = {part.partition(";")[0].strip() for part in accept.split(",")}
-    return not accept or not media_types.isdisjoint(_ROUTED)
+    return not accept or not media_types.isdisjoint(_ROUTED) or (offers_cbor and Media.CBOR in media_types)
 
 
 def accepts_gzip(request: Request) -> bool:
@@ -120,13 +131,21 @@ def accepts_gzip(request: Request) -> bool:
     return any(token.strip() == "gzip" for token in request.header(b"accept-encoding").split(","))
 
 
-def _negotiated(accept: str, *, stream: bool, is_custom: bool, has_table: bool) -> Form | None:
+def _negotiated(
+    accept: str,
+    offers_cbor: bool,  # noqa: FBT001 — a fact about the server, as ``accept`` is one about the client
+    *,
+    stream: bool,
+    is_custom: bool,
+    has_table: bool,
+) -> Form | None:
     if not accept:
         return PLAIN
-    if not is_custom and not _has_route(accept):
+    if not is_custom and not _has_route(accept, offers_cbor):
         return None
+    offered = _offered(offers_cbor)
     for clause in _clauses(accept):
-        for media in _OFFERED:
+        for media in offered:
             form = _matched(clause, media)
             if form is not None and form.shape is Shape.TABLE and not has_table:
                 continue
@@ -138,10 +157,19 @@ def _negotiated(accept: str, *, stream: bool, is_custom: bool, has_table: bool) 
 
 @text_cache(256, length_max=_CACHED_ACCEPT_MAX)
 def _negotiated_status(accept: str) -> Form | None:
+    return _status_form(accept, _OFFERED)
+
+
+@text_cache(256, length_max=_CACHED_ACCEPT_MAX)
+def _negotiated_status_with_cbor(accept: str) -> Form | None:
+    return _status_form(accept, _offered(offers_cbor=True))
+
+
+def _status_form(accept: str, offered: tuple[Media, ...]) -> Form | None:
     if not accept:
         return PLAIN
     for clause in _clauses(accept):
-        for media in _OFFERED:
+        for media in offered:
             form = _matched(clause, media)
             if form is not None and form.shape is Shape.OBJECT:
                 return form
@@ -171,7 +199,7 @@ def _matched(clause: _Clause, media: Media) -> Form | None:
         if params.get("g") != "meta.k8s.io" or not version or params.get("as") not in _SHAPES:
             return None
         shape = Shape(params["as"])
-    if media is Media.PROTOBUF and shape is Shape.TABLE:
+    if shape is Shape.TABLE and media in (Media.PROTOBUF, Media.CBOR):
         return None
     is_pretty = params.get("pretty") == "1"
     if media is Media.JSON and shape is Shape.OBJECT and version == PLAIN.meta_version and not is_pretty:

@@ -13,7 +13,7 @@ from steersman.apimachinery.errors import StatusError, bad_request, invalid
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.text_cache import text_cache
 from steersman.apimachinery.yaml_codec import decode_yaml
-from steersman.apiserver.endpoints.media import PROTOBUF, YAML, body_media_type
+from steersman.apiserver.endpoints.media import CBOR, PROTOBUF, YAML, body_media_type
 from steersman.apiserver.generic.options import (
     BACKGROUND,
     FOREGROUND,
@@ -138,6 +138,10 @@ def _decode_options(body: bytes, media_type: str) -> dict[str, Any]:
 def _parse(body: bytes, media_type: str) -> Any:
     if media_type == YAML:
         return decode_yaml(body).tree
+    if media_type == CBOR:
+        from steersman.apimachinery import cbor  # noqa: PLC0415 — behind a feature gate
+
+        return cbor.decode_object(body)
     return protobuf.decode_body(body, kind="DeleteOptions") if media_type == PROTOBUF else _decode_json(body)
 
 

@@ -8,7 +8,13 @@ from steersman.apimachinery.errors import bad_request, conflict, generic_server_
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.object_write import ObjectWrite
 from steersman.apiserver.endpoints.options import read_patch_options
-from steersman.apiserver.endpoints.patching import ApplyPatch, JSONPatch, MergePatch, StrategicMergePatch
+from steersman.apiserver.endpoints.patching import (
+    ApplyCBORPatch,
+    ApplyPatch,
+    JSONPatch,
+    MergePatch,
+    StrategicMergePatch,
+)
 from steersman.apiserver.generic.write_pipeline import run_update
 from steersman.apiserver.generic.writing import ensure_object_name, ensure_object_namespace
 from steersman.apiserver.workers import is_large
@@ -30,6 +36,8 @@ _PATCH_TYPES: Final[dict[str, type[Patch]]] = {
 _PATCH_TYPES_OF_CUSTOM: Final = {
     media_type: patch for media_type, patch in _PATCH_TYPES.items() if patch is not StrategicMergePatch
 }
+#: Supported as well with the feature gate ``CBORServingAndStorage``.
+_CBOR_APPLY: Final = "application/apply-patch+cbor"
 
 
 class PatchWrite(ObjectWrite):
@@ -85,7 +93,7 @@ async def patch(scope: RequestScope, request: Request) -> Response:
         raise bad_request("name must be provided")
     form = negotiate(request, is_custom=served.is_custom)
     raw = await request.body()
-    is_apply = patch_type is ApplyPatch
+    is_apply = patch_type.is_apply
     options = read_patch_options(request, is_apply=is_apply)
     ctx = scope.write_context(request, options)
     name = request.info.name
@@ -111,6 +119,8 @@ def _patch_type(request: Request, *, is_custom: bool) -> type[Patch]:
     patch_type = patch_types.get(media_type)
     if patch_type is not None:
         return patch_type
+    if request.offers_cbor and media_type == _CBOR_APPLY:
+        return ApplyCBORPatch
     if is_custom:
-        raise unsupported_media_type(patch_types)
+        raise unsupported_media_type((*patch_types, _CBOR_APPLY) if request.offers_cbor else patch_types)
     raise generic_server_response(415, server_message="415: Unsupported Media Type")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.errors import StatusError
     from steersman.apimachinery.trees import Tree
+    from steersman.apimachinery.yaml_codec import YAMLDocument
     from steersman.apiserver.endpoints.request_scope import RequestScope
     from steersman.apiserver.generic.options import WriteOptions
     from steersman.apiserver.request import RequestContext
@@ -141,15 +142,7 @@ class ApplyPatch(Patch):
         scope, ctx = self._scope, self._ctx
         if scope.struct is None:
             raise plain_error(f"{scope.group_resource} has no schema that could be applied to")
-        try:
-            document = decode_yaml(self._raw)
-        except DecodeError as error:
-            raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
-        config = {} if document.tree is None else document.tree
-        if not isinstance(config, dict):
-            into = f"Go value of type {_OBJECT}"
-            message = f"json: cannot unmarshal {json_type(config)} into {into}"
-            raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {message}")
+        config, duplicates = self._parsed()
         tree = apply(
             None if old is None else scope.to_request_version(old),
             config,
@@ -164,15 +157,28 @@ class ApplyPatch(Patch):
             reset_fields=scope.reset_fields,
             versions=scope.versions if ctx.versions is None else ctx.versions,
         )
-        if document.duplicates and not self._options.lenient:
+        if duplicates is not None and not self._options.lenient:
             if self._options.strict:
                 raise bad_request(
-                    f"error strict decoding YAML: error converting YAML to JSON: {document.strict_error()}"
+                    f"error strict decoding YAML: error converting YAML to JSON: {duplicates.strict_error()}"
                 )
-            for text in document.duplicates:
+            for text in duplicates.duplicates:
                 ctx.warn(text)
         tree.setdefault("metadata", {})
         return tree
+
+    def _parsed(self) -> tuple[Tree, YAMLDocument | None]:
+        """Return the intent, and its document if that has duplicate keys. Raises 400."""
+        try:
+            document = decode_yaml(self._raw)
+        except DecodeError as error:
+            raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
+        config = {} if document.tree is None else document.tree
+        if not isinstance(config, dict):
+            into = f"Go value of type {_OBJECT}"
+            message = f"json: cannot unmarshal {json_type(config)} into {into}"
+            raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {message}")
+        return config, document if document.duplicates else None
 
     def _defaulted(self, config: Tree, tree: Tree) -> Tree:
         try:
@@ -185,6 +191,18 @@ class ApplyPatch(Patch):
             ) from None
         self._scope.default(decoded)
         return decoded
+
+
+class ApplyCBORPatch(ApplyPatch):
+    """``application/apply-patch+cbor``: the same; duplicate keys are an error."""
+
+    def _parsed(self) -> tuple[Tree, YAMLDocument | None]:
+        from steersman.apimachinery import cbor  # noqa: PLC0415 — behind a feature gate
+
+        try:
+            return cbor.decode_map(self._raw, _OBJECT) or {}, None
+        except DecodeError as error:
+            raise bad_request(f"error decoding YAML: {error}") from None
 
 
 def _decode_unstructured(scope: RequestScope, tree: Tree) -> tuple[Tree, list[str]]:

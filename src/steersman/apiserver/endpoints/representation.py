@@ -170,6 +170,10 @@ def _encoded(form: Form, body: bytes) -> bytes:
             return encode_yaml(_tree(body))
         case Media.PROTOBUF:
             return protobuf.encode_body(_tree(body))
+        case Media.CBOR:
+            from steersman.apimachinery.cbor import encode_object  # noqa: PLC0415 — behind a feature gate
+
+            return encode_object(_tree(body))
 
 
 def _tree(body: bytes) -> Any:

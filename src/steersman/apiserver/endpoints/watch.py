@@ -64,6 +64,11 @@ async def watch(served: ServedResource, request: Request) -> Response:
     if form.media is Media.PROTOBUF:
         shown, framing = ProtobufView(served, form), PROTOBUF_FRAMING
         content_type = _PROTOBUF_STREAM
+    elif form.media is Media.CBOR:
+        from steersman.apiserver.endpoints import cbor_views  # noqa: PLC0415 — behind a feature gate
+
+        shown, framing = cbor_views.CBORView(view), cbor_views.framing(is_delimited=is_websocket(request))
+        content_type = cbor_views.STREAM_TYPE
     if served.conversions is not None:
         from steersman.apiserver.endpoints.converting_watch import ConvertingWatchStream  # noqa: PLC0415 — a subclass
 

@@ -53,6 +53,8 @@ class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
     request_timeout_seconds: float = 60.0
     #: Reports whether new requests are rejected, during a shutdown; None: they never are.
     is_rejecting: Callable[[], bool] | None = None
+    #: Offer CBOR beside JSON, YAML and protobuf (``CBORServingAndStorage``).
+    offers_cbor: bool = False
     #: Regular expressions of ``--cors-allowed-origins``.
     cors_allowed_origins: Sequence[str] = ()
     #: Filters of an embedding program, which see the impersonated user; the first is the outermost.
@@ -69,6 +71,7 @@ def build_chain(
         ((), ()) if options.auditor is None else _audit_filters(options.auditor)
     )
     filters: list[Filter] = [
+        *_cbor(offers_cbor=options.offers_cbor),
         *_retry_after(options.is_rejecting),
         *_cors(options.cors_allowed_origins),
         errors(),
@@ -87,6 +90,15 @@ def build_chain(
     for wrap in reversed(filters):
         handler = wrap(handler)
     return handler
+
+
+def _cbor(*, offers_cbor: bool) -> Sequence[Filter]:
+    """Return the filter that offers CBOR, if that is enabled."""
+    if not offers_cbor:
+        return []
+    from steersman.apiserver.filters.cbor import offer_cbor  # noqa: PLC0415 — behind a feature gate
+
+    return [offer_cbor]
 
 
 def _retry_after(is_rejecting: Callable[[], bool] | None) -> Sequence[Filter]:

@@ -15,6 +15,7 @@ from typing import Any
 from tests.busy_machine import HANG_SECONDS
 from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
 
+from steersman.controlplane.options import APIServerOptions
 from steersman.testing import InProcessAPIServer
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -132,9 +133,12 @@ async def until(server: InProcessAPIServer, path: str, holds: Callable[[Any], bo
 
 
 @asynccontextmanager
-async def converted_screens(converter: Converter, **fields: Any) -> AsyncIterator[InProcessAPIServer]:
+async def converted_screens(
+    converter: Converter, *, gates: dict[str, bool] | None = None, **fields: Any
+) -> AsyncIterator[InProcessAPIServer]:
     """Serve both versions of the resource, stored in ``v1``."""
-    async with converter, InProcessAPIServer() as server:
+    options = APIServerOptions(ephemeral=True, feature_gates=gates or {})
+    async with converter, InProcessAPIServer(options=options) as server:
         tree = definition(webhook(f"{converter.url}/convert", **fields))
         assert "spec" in await request(server, "POST", DEFINITIONS, tree)
         for path in (V1, V2):

@@ -4,8 +4,11 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 
+import pytest
 from tests.busy_machine import HANG_SECONDS
-from tests.unit.apiserver.crd.converting import MERGE, V1, V2, request, screen
+from tests.unit.apiserver.crd.converting import MERGE, V1, V2, converted_screens, request, screen
+
+from steersman.apimachinery import cbor
 
 SMALL = {"size": "1x2"}
 
@@ -44,6 +47,16 @@ async def test_watch_converts_the_initial_state_and_later_changes(converting_ser
         deleted = await request(converting_server, "DELETE", f"{V1}/a")
         kind, tree = await events.next()
         assert (kind, tree["spec"]["width"], deleted["status"]) == ("DELETED", 3, "Success")
+
+
+@pytest.mark.parametrize("form", ["", ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"])
+async def test_converted_objects_are_watched_in_cbor(converter, form):
+    async with converted_screens(converter, gates={"CBORServingAndStorage": True}) as server:
+        await request(server, "POST", V1, screen("a", SMALL))
+        async with server.open("GET", f"{V2}?watch=1", headers={"accept": f"application/cbor{form}"}) as chunks:
+            event = cbor.decode(await anext(aiter(chunks)))
+    assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "a")
+    assert event["object"].get("spec", {"width": 1})["width"] == 1
 
 
 async def test_metadata_of_converted_objects_is_watched_in_protobuf(converting_server):

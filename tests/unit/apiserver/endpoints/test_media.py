@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from steersman.apimachinery.errors import StatusError
-from steersman.apiserver.endpoints.media import JSON, PROTOBUF, YAML, body_media_type
+from steersman.apiserver.endpoints.media import CBOR, JSON, PROTOBUF, YAML, body_media_type
 from steersman.apiserver.http import Request
 
 
@@ -58,3 +58,15 @@ def test_custom_kinds_have_no_protobuf():
     with pytest.raises(StatusError) as caught:
         body_media_type(_request(PROTOBUF), is_custom=True)
     assert caught.value.status["message"].endswith("include: application/json, application/yaml")
+
+
+@pytest.mark.parametrize("is_custom", [False, True])
+def test_cbor_is_accepted_where_it_is_offered(is_custom):
+    request = _request("application/cbor")
+    request.offers_cbor = True
+    assert body_media_type(request, is_custom=is_custom) == CBOR
+    request = _request("text/plain")
+    request.offers_cbor = True
+    with pytest.raises(StatusError) as caught:
+        body_media_type(request, is_custom=is_custom)
+    assert caught.value.status["message"].endswith(", application/cbor")

@@ -22,9 +22,18 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 KUBECTL = f"{TABLE},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
 
 
-def ask(accept: str = "", *, query: dict[str, str] | None = None, agent: str = "", **options: bool) -> Form:
+def ask(
+    accept: str = "",
+    *,
+    query: dict[str, str] | None = None,
+    agent: str = "",
+    offers_cbor: bool = False,
+    **options: bool,
+) -> Form:
     headers = {"user-agent": agent} if agent else {}
-    return negotiate(request(query or {}, accept=accept, headers=headers), **options)
+    http_request = request(query or {}, accept=accept, headers=headers)
+    http_request.offers_cbor = offers_cbor
+    return negotiate(http_request, **options)
 
 
 @pytest.mark.parametrize(
@@ -161,3 +170,47 @@ def test_no_accept_header_causes_a_server_error(accept, stream, custom):
         assert error.code == 406  # noqa: PT017 — some texts are fine
     else:
         assert isinstance(form, Form)
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("application/cbor", Form(Media.CBOR)),
+        ("application/cbor,application/json", Form(Media.CBOR)),
+        ("application/json,application/cbor", PLAIN),
+        ("*/*", PLAIN),
+        ("application/cbor;stream=watch", Form(Media.CBOR)),
+        ("application/cbor;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Form(Media.CBOR, Shape.METADATA)),
+        (f"application/cbor;as=Table;g=meta.k8s.io;v=v1,{TABLE}", Form(shape=Shape.TABLE)),
+    ],
+)
+@pytest.mark.parametrize("is_custom", [False, True])
+def test_cbor_is_negotiated_where_it_is_offered(accept, expected, is_custom):
+    assert ask(accept, offers_cbor=True, is_custom=is_custom) == expected
+    assert ask(f"{accept},application/yaml", is_custom=is_custom).media is not Media.CBOR
+
+
+@pytest.mark.parametrize(
+    ("accept", "is_custom", "stream", "listed"),
+    [
+        ("text/html", False, False, "application/vnd.kubernetes.protobuf, application/cbor"),
+        ("application/json;as=x", False, False, "application/vnd.kubernetes.protobuf, application/cbor"),
+        ("text/html", True, False, "accepted: application/json, application/yaml, application/cbor"),
+        ("application/yaml", False, True, "application/vnd.kubernetes.protobuf;stream=watch, application/cbor-seq"),
+        ("application/yaml", True, True, "accepted: application/json;stream=watch, application/cbor-seq"),
+    ],
+)
+def test_refusals_list_cbor_where_it_is_offered(accept, is_custom, stream, listed):
+    with pytest.raises(StatusError) as refused:
+        ask(accept, offers_cbor=True, is_custom=is_custom, stream=stream)
+    assert refused.value.message.endswith(listed)
+    with pytest.raises(StatusError) as refused:
+        ask(accept, is_custom=is_custom, stream=stream)
+    assert "cbor" not in refused.value.message
+
+
+def test_errors_are_in_cbor_where_it_is_offered():
+    http_request = request({}, accept="application/cbor")
+    assert negotiate_status(http_request).media is Media.JSON
+    http_request.offers_cbor = True
+    assert negotiate_status(http_request).media is Media.CBOR
