@@ -150,11 +150,6 @@ class PluginRuntime:
         }
         return adapters, filters, scorers
 
-    @property
-    def has_post_filter(self) -> bool:
-        """True if attempts may wait for PostFilter plugins."""
-        return bool(self._points["postFilter"])
-
     def has(self, name: str) -> bool:
         """Report whether the plugin is out of tree."""
         return name in self._plugins
