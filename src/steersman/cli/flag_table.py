@@ -2,7 +2,7 @@
 
 A row sets the option of the same name. Rows without an option of the command are accepted, for compatibility with command lines
 of Kubernetes components, and reported by ``without_effect``. ``refused`` rows end the command: ignoring the flag would omit
-encryption, an authenticator or an authorizer.
+something that the user relies on.
 """
 
 from __future__ import annotations
