@@ -1,9 +1,14 @@
-"""Conversion of trees into structs with Go's zero values for required fields that are missing or ``null``."""
+"""Conversion of trees into structs with Go's zero values for required fields that are missing or ``null``.
+
+A field of raw JSON (``FieldsV1``, ``RawExtension``), which Go reads whatever it is, is absent if it is no object: structs have
+no type for others.
+"""
 
 from __future__ import annotations
 
 import types
 import typing
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
 
@@ -11,7 +16,16 @@ import msgspec
 
 T = TypeVar("T")
 
-_ZEROS: dict[type, Any] = {str: "", int: 0, float: 0.0, bool: False, list: [], dict: {}, tuple: ()}
+_ZEROS: dict[type, Any] = {
+    str: "",
+    int: 0,
+    float: 0.0,
+    bool: False,
+    list: [],
+    dict: {},
+    tuple: (),
+    datetime: datetime(1, 1, 1, tzinfo=UTC),
+}
 
 
 def fit(value: Any, target: type[T]) -> T:
@@ -25,11 +39,15 @@ def _filled(value: Any, target: Any) -> Any:
         if value is None:
             return None
         rest = [part for part in arguments if part is not types.NoneType]
+        if _is_raw(rest[0]) and not isinstance(value, dict):
+            return None
         return _filled(value, rest[0]) if len(rest) == 1 else value
     if origin is list and isinstance(value, list) and arguments:
         return [_filled(item, arguments[0]) for item in value]
     if origin is dict and isinstance(value, dict) and len(arguments) == 2:
         return {key: _filled(item, arguments[1]) for key, item in value.items()}
+    if _is_raw(target) and not isinstance(value, dict):
+        return {}
     if value is None:
         plain = origin or target
         if plain in _ZEROS:
@@ -54,6 +72,11 @@ def _filled_struct(value: dict[str, Any], target: type) -> dict[str, Any]:
 def _fields(struct: type) -> tuple[tuple[str, Any, bool], ...]:
     """Return encoded name, type and required flag of each field."""
     return tuple((f.encode_name, f.type, f.required) for f in msgspec.structs.fields(struct))
+
+
+def _is_raw(target: Any) -> bool:
+    """True for ``typing.Dict`` without parameters: raw JSON in the models."""
+    return typing.get_origin(target) is dict and not typing.get_args(target)
 
 
 def _is_struct(target: Any) -> bool:
