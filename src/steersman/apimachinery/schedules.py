@@ -15,9 +15,12 @@ from zoneinfo import ZoneInfo
 
 from steersman.apimachinery.durations import parse_duration
 from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.timestamps import add_seconds
 
 #: A schedule without a time within this many years never occurs.
 _YEARS_MAX: Final = 5
+#: Years in which a search does not leave those that times can have.
+_YEARS: Final = range(2, 9999 - _YEARS_MAX)
 _MONTHS_OF_YEAR: Final = 12
 _MINUTES_OF_HOUR: Final = 60
 
@@ -67,8 +70,9 @@ class Every:
     seconds: int
 
     def next(self, after: datetime) -> datetime | None:
-        """Return the next time. See ``Schedule.next``."""
-        return after.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=self.seconds)
+        """Return the next time; None at the end of the calendar, too. See ``Schedule.next``."""
+        following = add_seconds(after.astimezone(UTC).replace(microsecond=0), self.seconds)
+        return following if following.microsecond == 0 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,10 @@ class Times:
     zone: tzinfo
 
     def next(self, after: datetime) -> datetime | None:
-        """Return the next time. See ``Schedule.next``."""
+        """Return the next time; None at the end of the calendar, too. See ``Schedule.next``."""
+        if after.year >= _YEARS.stop:
+            return None
+        after = max(after, datetime(_YEARS.start, 1, 1, tzinfo=UTC))
         moment = _later(after.astimezone(self.zone).replace(second=0, microsecond=0), minutes=1)
         last_year = moment.year + _YEARS_MAX
         while moment.year <= last_year:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+#: First and last time of ``add_seconds``: API times have four digits for the year.
+_FIRST: Final = datetime.min.replace(tzinfo=UTC)
+_LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 def format_time(moment: datetime) -> str:
@@ -31,3 +36,11 @@ def parse_time(text: str) -> datetime:
     if moment.tzinfo is None or "T" not in text:
         raise ValueError(f"not an RFC 3339 time: {text!r}")
     return moment.astimezone(UTC)
+
+
+def add_seconds(moment: datetime, seconds: float) -> datetime:
+    """Add any number of seconds, as clients write them, to an aware datetime; the sum stays within the years 1 to 9999."""
+    try:
+        return moment + timedelta(seconds=seconds)
+    except OverflowError:
+        return _LAST if seconds > 0 else _FIRST

@@ -5,10 +5,9 @@ Times are RFC 3339 with seconds. Fields that a patch does not contain are unchan
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.timestamps import format_time, parse_time
+from steersman.apimachinery.timestamps import add_seconds, format_time, parse_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -175,7 +174,7 @@ def restart_action(pod: Tree, container: Tree, exit_code: int, *, is_init: bool 
 def deadline_of(pod: Tree) -> datetime | None:
     """Return the time at which ``activeDeadlineSeconds`` expire; None without a deadline or start time."""
     seconds, since = spec_of(pod).get("activeDeadlineSeconds"), status_of(pod).get("startTime")
-    return parse_time(since) + timedelta(seconds=seconds) if seconds is not None and since else None
+    return add_seconds(parse_time(since), seconds) if seconds is not None and since else None
 
 
 # Containers

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.timestamps import format_time, parse_time
+from steersman.apimachinery.timestamps import add_seconds, format_time, parse_time
 from steersman.nodes.pod_conditions import container_conditions
 from steersman.nodes.pod_status import (
     addresses,
@@ -57,7 +56,7 @@ def stop_time(pod: Tree) -> datetime | None:
         return None
     grace_seconds = metadata.get("deletionGracePeriodSeconds") or 0
     # ``deletionTimestamp`` is the end of the grace period.
-    return parse_time(metadata["deletionTimestamp"]) + timedelta(seconds=min(seconds, grace_seconds) - grace_seconds)
+    return add_seconds(parse_time(metadata["deletionTimestamp"]), min(seconds, grace_seconds) - grace_seconds)
 
 
 def _hook_seconds(hook: Tree) -> float:

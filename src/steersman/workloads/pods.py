@@ -5,16 +5,17 @@ Upstream: ``pkg/api/v1/pod`` and ``pkg/controller``.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from lightkube.models.core_v1 import Pod
 from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
 
 from steersman.apimachinery.names import check_dns1123_subdomain
+from steersman.apimachinery.timestamps import add_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from lightkube.models.core_v1 import PodCondition, PodTemplateSpec
 
@@ -89,7 +90,7 @@ def is_available(pod: Pod, min_ready_seconds: int, *, now: datetime) -> bool:
     if not min_ready_seconds:
         return True
     since = ready_since(pod)
-    return since is not None and since + timedelta(seconds=min_ready_seconds) <= now
+    return since is not None and add_seconds(since, min_ready_seconds) <= now
 
 
 def seconds_to_available(pods: Iterable[Pod], min_ready_seconds: int, *, now: datetime) -> float | None:

@@ -94,6 +94,14 @@ def test_next_is_none_when_the_schedule_never_occurs():
     assert parse_schedule("0 0 31 2 *").next(at("2026-01-01T00:00:00")) is None
 
 
+@pytest.mark.parametrize("text", ["* * * * *", "0 0 31 12 *", "@every 1h"])
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_next_stays_within_the_calendar(text, zone):
+    schedule = parse_schedule(text, zone=load_zone(zone))
+    assert schedule.next(datetime.max.replace(tzinfo=UTC)) is None
+    assert schedule.next(datetime.min.replace(tzinfo=UTC)) > datetime.min.replace(tzinfo=UTC)
+
+
 @pytest.mark.parametrize(
     ("text", "after", "starts"),
     [

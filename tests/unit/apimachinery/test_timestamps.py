@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.apimachinery.timestamps import format_micro_time, format_time, parse_time
+from steersman.apimachinery.timestamps import add_seconds, format_micro_time, format_time, parse_time
 
 MOMENT = datetime(2024, 2, 3, 4, 5, 6, 789, tzinfo=UTC)
 
@@ -29,6 +29,13 @@ def test_format_time_converts_to_utc() -> None:
 def test_format_time_rejects_naive_datetimes() -> None:
     with pytest.raises(ValueError, match="without a zone"):
         format_time(datetime(2024, 1, 1))  # noqa: DTZ001 — that is the point
+
+
+def test_add_seconds_stays_within_the_calendar() -> None:
+    assert add_seconds(MOMENT, -1.5) == MOMENT - timedelta(seconds=1.5)
+    assert add_seconds(MOMENT, 2**63 - 1) == datetime.max.replace(tzinfo=UTC)
+    assert add_seconds(MOMENT, -(2**63)) == datetime.min.replace(tzinfo=UTC)
+    assert add_seconds(datetime.max.replace(tzinfo=UTC), 1) == datetime.max.replace(tzinfo=UTC)
 
 
 @pytest.mark.parametrize("text", ["", "2024-01-01", "2024-01-01T00:00:00", "2024-01-01 00:00:00Z", "yesterday"])

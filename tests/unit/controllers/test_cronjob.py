@@ -143,6 +143,8 @@ def test_change_of_a_job_is_relevant_by_its_owners_end_and_deletion(old, new, re
         (cron(last=NOW - timedelta(minutes=2), startingDeadlineSeconds=10), None, []),
         (cron(last=NOW - timedelta(minutes=2), startingDeadlineSeconds=30), None, []),
         (cron(last=NOW - timedelta(minutes=2), startingDeadlineSeconds=31), NOON, []),
+        (cron(last=NOW - timedelta(minutes=2), startingDeadlineSeconds=2**63 - 1), NOON, []),
+        (cron(last=datetime.max.replace(tzinfo=UTC)), None, []),
         (cron(last=NOW - timedelta(days=2)), NOON, ["TooManyMissedTimes"]),
         (cron(last=NOW - timedelta(days=2), startingDeadlineSeconds=600), NOON, []),
         (cron(last=NOW - timedelta(minutes=2), active=["a"]), NOON, []),

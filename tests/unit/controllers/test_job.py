@@ -152,6 +152,9 @@ def test_finish_time_of_a_pod():
     assert ended_at(pod("a", exit_code=1)) == NOW
     assert ended_at(pod("a", conditions=not_ready)) == earlier
     assert ended_at(pod("a", deleted=True)) == NOW
+    forced = pod("a", deleted=True)
+    forced.metadata.deletionGracePeriodSeconds = 2**63 - 1
+    assert ended_at(forced) < NOW
 
 
 # Has it ended?
@@ -168,6 +171,7 @@ def test_finish_time_of_a_pod():
         (job({"failed": 1}, backoffLimit=1), [pod("b", "Failed", tracked=False)], None),
         (job(activeDeadlineSeconds=5), [pod("a")], "DeadlineExceeded"),
         (job(activeDeadlineSeconds=15), [pod("a")], None),
+        (job(activeDeadlineSeconds=2**63 - 1), [pod("a")], None),
         (job(activeDeadlineSeconds=5, suspend=True), [], None),
         (job(podFailurePolicy={"rules": [EXIT_42]}), [pod("a", "Failed", exit_code=42)], "PodFailurePolicy"),
         (indexed(backoffLimitPerIndex=0), [pod("a", "Failed", index=1)], None),

@@ -40,6 +40,8 @@ def find_due(schedule: Schedule, *, since: datetime, now: datetime) -> Due:
     After several missed starts the last two intervals as long as the first one are searched, as by upstream. If they
     have none, as the starts of an irregular schedule are not equally far apart, all of the time is searched.
     """
+    if since > now:
+        return Due(None)
     first = schedule.next(since)
     second = None if first is None else schedule.next(first)
     if first is not None and now < first:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +13,7 @@ from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
 
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.schedules import Schedule, ScheduleError, load_zone, parse_schedule
-from steersman.apimachinery.timestamps import format_time
+from steersman.apimachinery.timestamps import add_seconds, format_time
 from steersman.client.objects import (
     annotations_of,
     labels_of,
@@ -247,7 +247,7 @@ def _earliest(cron: CronJob, status: CronJobStatus, now: datetime) -> datetime:
     """Return the earliest start time to consider."""
     since = _last_start(cron, status, now)
     deadline = spec_of(cron).startingDeadlineSeconds
-    return since if deadline is None else max(since, now - timedelta(seconds=deadline))
+    return since if deadline is None else max(since, add_seconds(now, -deadline))
 
 
 def _is_done(cron: CronJob, status: CronJobStatus, at: datetime) -> bool:
@@ -257,7 +257,7 @@ def _is_done(cron: CronJob, status: CronJobStatus, at: datetime) -> bool:
 
 def _refusal(cron: CronJob, status: CronJobStatus, at: datetime, now: datetime) -> Event | None:
     deadline = spec_of(cron).startingDeadlineSeconds
-    if deadline is not None and at + timedelta(seconds=deadline) < now:
+    if deadline is not None and add_seconds(at, deadline) < now:
         scheduled = at.astimezone(UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
         return Event("Warning", "MissSchedule", f"Missed scheduled time to start a job: {scheduled}")
     if spec_of(cron).concurrencyPolicy == "Forbid" and status.active:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from lightkube.models.apps_v1 import DeploymentCondition, DeploymentStatus
 
+from steersman.apimachinery.timestamps import add_seconds
 from steersman.client.objects import name_of
 from steersman.controllers.deployment.rules import NO_LIMIT, available, desired_replicas, max_unavailable, size
 from steersman.runtime.conditions import find_condition, without_condition
@@ -146,7 +146,7 @@ def has_timed_out(deployment: Deployment, status: DeploymentStatus, *, now: date
         return False
     if condition.reason == TIMED_OUT:
         return True
-    return condition.lastUpdateTime is None or condition.lastUpdateTime + timedelta(seconds=seconds) < now
+    return condition.lastUpdateTime is None or add_seconds(condition.lastUpdateTime, seconds) < now
 
 
 def watch_progress(
@@ -206,4 +206,4 @@ def seconds_to_deadline(deployment: Deployment, status: DeploymentStatus, *, now
         return None
     if condition.lastUpdateTime is None:
         return 0.0
-    return (condition.lastUpdateTime + timedelta(seconds=seconds) - now).total_seconds()
+    return (add_seconds(condition.lastUpdateTime, seconds) - now).total_seconds()

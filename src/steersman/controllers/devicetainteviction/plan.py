@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.timestamps import add_seconds
 from steersman.client.objects import name_of, namespace_of
 from steersman.workloads.node_matching import NO_EXECUTE, tolerates
 from steersman.workloads.resource_claims import consumers, is_pod
@@ -116,8 +116,7 @@ def evicted_at(taint: AnyTaint, tolerations: Sequence[Any]) -> datetime | None:
     )
     if None in seconds or shortest >= _SECONDS_MAX:
         return None
-    eviction_time: datetime = taint.timeAdded + timedelta(seconds=shortest)
-    return eviction_time
+    return add_seconds(taint.timeAdded, shortest)
 
 
 def eviction(claims: Iterable[ResourceClaim], slices_of: SlicesOf, rules: Sequence[DeviceTaintRule]) -> Eviction | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from steersman.apimachinery.timestamps import add_seconds
 from steersman.workloads.pods import ready_condition
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def ended_at(pod: Pod) -> datetime:
         return condition.lastTransitionTime
     if metadata is not None and metadata.deletionTimestamp is not None:
         # deletionTimestamp is the end of the grace period.
-        return metadata.deletionTimestamp - timedelta(seconds=metadata.deletionGracePeriodSeconds or 0)
+        return add_seconds(metadata.deletionTimestamp, -(metadata.deletionGracePeriodSeconds or 0))
     return (metadata.creationTimestamp if metadata else None) or _LONG_AGO
 
 

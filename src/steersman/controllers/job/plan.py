@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from lightkube.models.batch_v1 import JobCondition
 
+from steersman.apimachinery.timestamps import add_seconds
 from steersman.controllers.job import facts
 from steersman.controllers.job.backoff import Failures, ended_at
 from steersman.controllers.job.indexes import Indexes
@@ -100,7 +100,7 @@ def seconds_to_deadline(job: Job, start: datetime | None, *, now: datetime) -> f
     allowed = facts.spec_of(job).activeDeadlineSeconds
     if allowed is None or start is None or facts.is_suspended(job):
         return None
-    return (start + timedelta(seconds=allowed) - now).total_seconds()
+    return (add_seconds(start, allowed) - now).total_seconds()
 
 
 def _fails_by_indexes(seen: Observed) -> tuple[str, str] | None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery import quantity
+from steersman.apimachinery.timestamps import add_seconds
 from steersman.client.objects import metadata_field, name_of
 from steersman.workloads.pods import is_ready, phase_of, ready_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from lightkube.models.core_v1 import Pod
 
@@ -94,15 +95,15 @@ def _is_starting(pod: Pod, measured: Measured, timing: Timing) -> bool:
     if ready is None or started is None:
         return True
     changed = ready.lastTransitionTime
-    if started + timedelta(seconds=timing.cpu_initialization_seconds) > timing.now:
+    if add_seconds(started, timing.cpu_initialization_seconds) > timing.now:
         if ready.status == "False":
             return True
         if changed is None or measured.at is None:
             return False
-        return measured.at < changed + timedelta(seconds=measured.window_seconds)
+        return measured.at < add_seconds(changed, measured.window_seconds)
     if ready.status != "False" or changed is None:
         return ready.status == "False"
-    return started + timedelta(seconds=timing.initial_readiness_seconds) > changed
+    return add_seconds(started, timing.initial_readiness_seconds) > changed
 
 
 def requests_of(pods: Iterable[Pod], resource: str, *, container: str = "") -> dict[str, int]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from steersman.apimachinery.timestamps import add_seconds
 from steersman.apiserver.kinds.quota_evaluators import evaluator_for
 from steersman.apiserver.kinds.shared.quota.amounts import ZERO, Amounts, only, plus, read, texts
 from steersman.apiserver.kinds.shared.quota.evaluator import scope_selectors
@@ -95,7 +96,7 @@ def seconds_to_overdue_pod(pods: Iterable[Tree], *, now: datetime) -> float | No
         metadata = pod["metadata"]
         deleted, grace = metadata.get("deletionTimestamp"), metadata.get("deletionGracePeriodSeconds")
         if deleted and grace is not None:
-            due = datetime.fromisoformat(deleted) + timedelta(seconds=grace)
+            due = add_seconds(datetime.fromisoformat(deleted), grace)
             if due >= now:
                 waits.append((due - now).total_seconds() + 1)
     return min(waits, default=None)

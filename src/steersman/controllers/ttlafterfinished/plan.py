@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from steersman.apimachinery.timestamps import add_seconds
 from steersman.client.objects import metadata_field
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from lightkube.models.batch_v1 import Job
 
 
@@ -18,7 +20,7 @@ def expires_at(job: Job) -> datetime | None:
     if metadata_field(job, "deletionTimestamp") is not None:
         return None
     finished = finished_at(job)
-    return None if finished is None else finished + timedelta(seconds=job.spec.ttlSecondsAfterFinished)
+    return None if finished is None else add_seconds(finished, job.spec.ttlSecondsAfterFinished)
 
 
 def seconds_to_deletion(job: Job, *, now: datetime) -> float | None:

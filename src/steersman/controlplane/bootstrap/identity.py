@@ -8,10 +8,10 @@ from __future__ import annotations
 import base64
 import hashlib
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.timestamps import parse_time
+from steersman.apimachinery.timestamps import add_seconds, parse_time
 from steersman.client.errors import Conflict, NotFound
 from steersman.client.resource_types import tree
 from steersman.runtime.heartbeat import LeaseHeartbeat
@@ -80,7 +80,7 @@ def is_expired(lease: Tree, *, now: datetime) -> bool:
     """Report whether a Lease was not renewed in time; one without a time counts as expired."""
     spec = lease.get("spec") or {}
     renewed = parse_time(spec["renewTime"]) if spec.get("renewTime") else _LONG_AGO
-    return renewed + timedelta(seconds=spec.get("leaseDurationSeconds") or 0) < now
+    return add_seconds(renewed, spec.get("leaseDurationSeconds") or 0) < now
 
 
 def identity_heartbeat(

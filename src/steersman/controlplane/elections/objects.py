@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from steersman.apimachinery.timestamps import parse_time
+from steersman.apimachinery.timestamps import add_seconds, parse_time
 from steersman.controlplane.elections.versions import Version, parse_version
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
         """Expiration time; the epoch when the Lease does not define it."""
         if self.renewed is None or self.duration_seconds is None:
             return _EPOCH
-        return self.renewed + timedelta(seconds=self.duration_seconds)
+        return add_seconds(self.renewed, self.duration_seconds)
 
 
 def read_candidate(tree: Mapping[str, Any]) -> Candidate:

@@ -5,12 +5,12 @@ A line is ``2026-01-02T03:04:05.123456789Z stdout F text``; the tag ``P`` marks 
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from steersman.apimachinery.timestamps import parse_time
+from steersman.apimachinery.timestamps import add_seconds, parse_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +55,7 @@ def read_options(query: Mapping[str, str], *, now: datetime) -> LogOptions:
     """Parse the query of a kubelet request. Raises ValueError."""
     since = parse_time(query["sinceTime"]) if query.get("sinceTime") else None
     if query.get("sinceSeconds"):
-        since = now - timedelta(seconds=int(query["sinceSeconds"]))
+        since = add_seconds(now, -int(query["sinceSeconds"]))
     flags = {name: query.get(name, "") in ("true", "1") for name in ("follow", "previous", "timestamps")}
     tail, limit = query.get("tailLines"), query.get("limitBytes")
     return LogOptions(
@@ -69,7 +69,7 @@ def read_options(query: Mapping[str, str], *, now: datetime) -> LogOptions:
 
 def nano_time(time: datetime) -> bytes:
     """Format a time with nanoseconds; the clock has microseconds."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z").encode()
+    return f"{time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}000Z".encode()
 
 
 def parse_line(raw: bytes) -> LogLine | None:

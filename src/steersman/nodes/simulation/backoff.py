@@ -11,7 +11,7 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.timestamps import parse_time
+from steersman.apimachinery.timestamps import add_seconds, parse_time
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -56,7 +56,7 @@ def restart_time(status: Tree) -> datetime | None:
         return None
     match = _MESSAGE.match(waiting.get("message") or "")
     seconds = int(match[1] or 0) * 60 + int(match[2]) if match else INITIAL_SECONDS
-    return parse_time(previous["finishedAt"]) + timedelta(seconds=seconds)
+    return add_seconds(parse_time(previous["finishedAt"]), seconds)
 
 
 def back_off_message(seconds: int, pod: Tree, container: str) -> str:

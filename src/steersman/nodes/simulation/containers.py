@@ -13,11 +13,10 @@ none, ``waiting``             when its image and its configuration are present  
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from steersman.apimachinery.timestamps import format_time, parse_time
+from steersman.apimachinery.timestamps import add_seconds, format_time, parse_time
 from steersman.nodes.pod_status import (
     RESTART_ALL,
     container_id,
@@ -43,6 +42,7 @@ from steersman.nodes.simulation.programs import FOREVER, Program, program_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from steersman.apimachinery.trees import Tree
     from steersman.nodes.simulation.behavior import Behavior
@@ -191,7 +191,7 @@ def _run(context: Context, container: Tree, behavior: Behavior, status: Tree) ->
     began = parse_time(started)
     program = program_for(context, container, behavior)
     facts = health(container, behavior, began=began, now=context.now)
-    end = began + timedelta(seconds=program.seconds) if program.seconds is not None else None
+    end = add_seconds(began, program.seconds) if program.seconds is not None else None
     if facts.kill is not None and (end is None or facts.kill.at < end):
         if context.now >= facts.kill.at:
             events = facts.kill.events(container["name"])
@@ -235,7 +235,7 @@ def _after_exit(context: Context, container: Tree, behavior: Behavior, status: T
         return Step()
     delay = restart_delay_seconds(status)
     finished = ended.get("finishedAt")
-    due = parse_time(finished) + timedelta(seconds=delay) if finished else context.now
+    due = add_seconds(parse_time(finished), delay) if finished else context.now
     if context.now >= due:
         return start(context, container, behavior, status)
     name = container["name"]

@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from steersman.apimachinery.timestamps import add_seconds
 from steersman.nodes.simulation.events import Event
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def image_problem(container: Tree, behavior: Behavior, *, since: datetime, now: 
         pull_error = behavior.image_pull_error
         error = _pull_error(reference, "NotFound", f"{reference}: not found") if pull_error == "true" else pull_error
         if behavior.image_pull_error_seconds is not None:
-            healed = since + timedelta(seconds=behavior.image_pull_error_seconds)
+            healed = add_seconds(since, behavior.image_pull_error_seconds)
     if not error or (healed is not None and now >= healed):
         return None
     if container.get("imagePullPolicy") == "Never":

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from steersman.apimachinery.timestamps import format_time, parse_time
+from steersman.apimachinery.timestamps import add_seconds, format_time, parse_time
 from steersman.nodes import pod_status, pod_termination
 from steersman.nodes.pod_conditions import container_conditions
 from steersman.nodes.pod_status import (
@@ -42,6 +41,7 @@ from steersman.nodes.simulation.programs import FOREVER, Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
 
     from steersman.apimachinery.trees import Tree
     from steersman.nodes.stages import StageContext
@@ -125,7 +125,7 @@ def _final(pod: Tree, annotations: Mapping[str, str]) -> _Final | None:
     after, since = parse_seconds(annotations.get(EVICT_AFTER)) if annotations else None, status_of(pod).get("startTime")
     if after is not None and since and pod_status.is_running(pod):
         message = f"The node was low on resource: {annotations.get(EVICT_RESOURCE, 'memory')}. "
-        at = parse_time(since) + timedelta(seconds=after)
+        at = add_seconds(parse_time(since), after)
         final_names.append(_Final(at, EVICTED, message, SIGKILL_CODE, "Warning"))
     return min(final_names, default=None)
 

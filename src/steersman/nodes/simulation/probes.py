@@ -6,12 +6,14 @@ The application responds from ``start_seconds`` until ``hang_after_seconds``. Wi
 from __future__ import annotations
 
 import math
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from steersman.apimachinery.timestamps import add_seconds
 from steersman.nodes.simulation.events import Event
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from steersman.apimachinery.trees import Tree
     from steersman.nodes.simulation.behavior import Behavior
 
@@ -91,8 +93,8 @@ def health(container: Tree, behavior: Behavior, *, began: datetime, now: datetim
     return Health(
         is_started,
         is_started and _is_ready(behavior, elapsed),
-        began + timedelta(seconds=min(later)) if later else None,
-        Kill(began + timedelta(seconds=kill[0]), kill[1]) if kill is not None else None,
+        add_seconds(began, min(later)) if later else None,
+        Kill(add_seconds(began, kill[0]), kill[1]) if kill is not None else None,
     )
 
 

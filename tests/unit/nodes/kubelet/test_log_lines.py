@@ -65,3 +65,8 @@ def test_options_are_parsed_from_a_query():
         follow=True, tail_lines=3, limit_bytes=7, since=NOW - timedelta(seconds=60), stream="Stdout"
     )
     assert read_options({"sinceTime": "2026-01-02T03:04:05Z"}, now=NOW).since == NOW.replace(microsecond=0)
+
+
+def test_since_seconds_beyond_the_calendar_select_all_lines():
+    options = read_options({"sinceSeconds": str(2**63 - 1)}, now=NOW)
+    assert nano_time(options.since) == b"0001-01-01T00:00:00.000000000Z"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.timestamps import add_seconds
 from steersman.apiserver.kinds.core.pod.resizing import spec_during_resize
 from steersman.apiserver.kinds.shared.podspec.resource_names import is_extended, is_native
 from steersman.apiserver.kinds.shared.podspec.resources import is_pod_level_resource, pod_totals, qos_class
@@ -100,7 +101,7 @@ def is_alive(pod: Tree, now: datetime) -> bool:
     deleted, grace = metadata.get("deletionTimestamp"), metadata.get("deletionGracePeriodSeconds")
     if not deleted or grace is None:
         return True
-    return now <= datetime.fromisoformat(deleted) + timedelta(seconds=grace)
+    return now <= add_seconds(datetime.fromisoformat(deleted), grace)
 
 
 def _is_extended_or_huge_pages(name: str) -> bool:

@@ -48,6 +48,7 @@ def test_is_alive_is_false_when_deletion_is_overdue():
     assert is_alive(pod(metadata=deleted), NOW)
     assert not is_alive(pod(metadata=deleted), NOW + timedelta(seconds=1))
     assert is_alive(pod(metadata={"deletionTimestamp": CREATED}), NOW)
+    assert is_alive(pod(metadata=deleted | {"deletionGracePeriodSeconds": 2**63 - 1}), NOW)
 
 
 def test_matching_resources_of_pods():
