@@ -20,7 +20,7 @@ from struct import Struct
 from sys import float_info
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery.codec import DecodeError
+from steersman.apimachinery.codec import MAX_DEPTH, DecodeError
 from steersman.apimachinery.envelope import json_type
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.timestamps import parse_time
@@ -35,6 +35,8 @@ SELF_DESCRIBED: Final = b"\xd9\xd9\xf7"
 #: Limits of decoding.
 NESTED_LEVELS_MAX: Final = 64
 ELEMENTS_MAX: Final = 1024
+#: Limit of elements in items that were validated before.
+_ANY_ELEMENTS: Final = 2**31 - 1
 
 # Major types.
 _UNSIGNED: Final = 0
@@ -185,9 +187,18 @@ def _float(value: float) -> bytes:
 
 def decode(raw: bytes) -> Any:
     """Return the tree of one data item. Raises ``DecodeError`` with upstream's text."""
+    return _decode(raw, NESTED_LEVELS_MAX, ELEMENTS_MAX)
+
+
+def decode_stored(raw: bytes) -> Any:
+    """Decode an item that an API server wrote, of any size, and as deep as JSON. Raises ``DecodeError``."""
+    return _decode(raw, MAX_DEPTH, _ANY_ELEMENTS)
+
+
+def _decode(raw: bytes, levels_max: int, elements_max: int) -> Any:
     if not raw:
         raise DecodeError("EOF")
-    decoder = _Decoder(raw)
+    decoder = _Decoder(raw, levels_max, elements_max)
     tree = decoder.item(0, 0)
     rest = len(raw) - decoder.position
     if rest:
@@ -212,11 +223,13 @@ def decode_object(raw: bytes) -> dict[str, Any] | None:
 
 
 class _Decoder:
-    """Reads data items. Recursion is bounded by ``NESTED_LEVELS_MAX``."""
+    """Reads data items. ``levels_max`` bounds the recursion."""
 
-    __slots__ = ("_end", "_left", "_raw", "position")
+    __slots__ = ("_elements_max", "_end", "_left", "_levels_max", "_raw", "position")
 
-    def __init__(self, raw: bytes) -> None:
+    def __init__(self, raw: bytes, levels_max: int, elements_max: int) -> None:
+        self._levels_max: Final = levels_max
+        self._elements_max: Final = elements_max
         self._raw: Final = raw
         self._end: Final = len(raw)
         self._left = _METER_INTERVAL
@@ -248,6 +261,9 @@ class _Decoder:
                 f"cbor: cannot unmarshal {_TYPE_NAMES[major]} into Go value of type int64 ({argument} overflows Go's int64)"
             )
         return argument
+
+    def _too_deep(self) -> DecodeError:
+        return DecodeError(f"cbor: exceeded max nested level {self._levels_max}")
 
     def _first_byte(self) -> int:
         position = self.position
@@ -304,24 +320,24 @@ class _Decoder:
         return b"".join(chunks)
 
     def _array(self, info: int, depth: int, later: int) -> list[Any]:
-        if depth > NESTED_LEVELS_MAX:
-            raise _too_deep()
+        if depth > self._levels_max:
+            raise self._too_deep()
         size = -1 if info == _INDEFINITE else self._argument(_ARRAY, info)
         items: list[Any] = []
         while len(items) != size and not (size < 0 and self._ends_here()):
-            if max(size, len(items) + 1) > ELEMENTS_MAX:
-                raise DecodeError(f"cbor: exceeded max number of elements {ELEMENTS_MAX} for CBOR array")
+            if max(size, len(items) + 1) > self._elements_max:
+                raise DecodeError(f"cbor: exceeded max number of elements {self._elements_max} for CBOR array")
             items.append(self.item(depth, later))
         return items
 
     def _map(self, info: int, depth: int, later: int) -> dict[str, Any]:
-        if depth > NESTED_LEVELS_MAX:
-            raise _too_deep()
+        if depth > self._levels_max:
+            raise self._too_deep()
         size = -1 if info == _INDEFINITE else self._argument(_MAP, info)
         tree: dict[str, Any] = {}
         while len(tree) != size and not (size < 0 and self._ends_here()):
-            if max(size, len(tree) + 1) > ELEMENTS_MAX:
-                raise DecodeError(f"cbor: exceeded max number of key-value pairs {ELEMENTS_MAX} for CBOR map")
+            if max(size, len(tree) + 1) > self._elements_max:
+                raise DecodeError(f"cbor: exceeded max number of key-value pairs {self._elements_max} for CBOR map")
             major = self._raw[self.position] >> 5 if self.position < self._end else _BYTES
             if major not in (_BYTES, _TEXT, _TAG):
                 raise DecodeError(f"cbor: cannot unmarshal {_TYPE_NAMES[major]} into Go value of type string")
@@ -352,8 +368,8 @@ class _Decoder:
             if major != _TAG:
                 return self.item(depth, later)
             depth += 1
-            if depth > NESTED_LEVELS_MAX:
-                raise _too_deep()
+            if depth > self._levels_max:
+                raise self._too_deep()
             self.position += 1
             number = self._argument(_TAG, first & 0x1F)
 
@@ -408,10 +424,6 @@ def _later_text(raw: bytes, tag: int) -> str:
     if tag == _BASE64:
         return b64encode(raw).decode()
     return raw.hex().upper() if tag == _BASE16 else urlsafe_b64encode(raw).decode().rstrip("=")
-
-
-def _too_deep() -> DecodeError:
-    return DecodeError(f"cbor: exceeded max nested level {NESTED_LEVELS_MAX}")
 
 
 def _unacceptable(major: int, reason: str) -> DecodeError:

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from steersman.apimachinery.codec import DecodeError
-from steersman.apiserver.generic.storage_codec import JSON, UnreadableValueError, decode_json_value
+from steersman.apiserver.generic.storage_codec import (
+    JSON,
+    UnreadableValueError,
+    decode_custom_value,
+    decode_json_value,
+)
 from steersman.apiserver.kinds.shared.allocation import PortBitmap, PortRange
 from steersman.apiserver.kinds.stored_versions import stored_layout
 from steersman.schema.decoding import decode
@@ -94,7 +99,7 @@ class StorageChecker:
     # -- custom resources ----------------------------------------------------------------------------------------------
 
     def _custom_problem(self, key: str, value: bytes, pair: tuple[str, str]) -> str:
-        tree: Tree = decode_json_value(key, value)
+        tree: Tree = decode_custom_value(key, value)
         kind, api_version = tree.get("kind"), tree.get("apiVersion")
         if not isinstance(kind, str) or not isinstance(api_version, str) or not kind:
             return "kind or apiVersion is missing"

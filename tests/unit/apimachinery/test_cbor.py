@@ -16,6 +16,7 @@ from steersman.apimachinery.cbor import (
     decode,
     decode_map,
     decode_object,
+    decode_stored,
     encode,
     encode_map,
     encode_object,
@@ -219,6 +220,18 @@ def test_decode_limits_elements():
     for raw in (encode(tree), b"\xbb" + b"\xff" * 8):
         with pytest.raises(DecodeError, match="exceeded max number of key-value pairs 1024 for CBOR map"):
             decode(raw)
+
+
+def test_decode_stored_reads_what_was_written():
+    deep = {"a": 1}
+    for _ in range(150):
+        deep = {"a": deep}
+    tree = {"deep": deep, "long": list(range(5000)), "wide": {str(number): number for number in range(5000)}}
+    assert decode_stored(encode_object(tree)) == tree
+    with pytest.raises(DecodeError, match="exceeded max nested level 200"):
+        decode_stored(b"\x81" * 100_000)
+    with pytest.raises(DecodeError, match="exceeded max number of elements"):
+        decode_stored(b"\x9b" + b"\xff" * 8)
 
 
 def test_decode_map_and_object_reject_other_items():

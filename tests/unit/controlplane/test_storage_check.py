@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from steersman.apimachinery.cbor import encode_object
 from steersman.apiserver.kinds.shared.allocation import PortBitmap, PortRange
 from steersman.apiserver.kinds.stored_versions import stored_layout
 from steersman.controlplane.options import APIServerOptions
@@ -100,6 +101,8 @@ def test_valid_values_pass_in_both_encodings():
 def test_custom_objects_need_their_definition_and_one_of_its_versions():
     assert problems({GADGETS: value_of(GADGET)}) == {GADGETS: "no CustomResourceDefinition defines gadgets.example.com"}
     assert problems({GADGETS: value_of(GADGET), DEFINITION_KEY: value_of(DEFINITION)}) == {}
+    assert problems({GADGETS: encode_object(GADGET), DEFINITION_KEY: value_of(DEFINITION)}) == {}
+    assert "unexpected EOF" in problems({GADGETS: encode_object(GADGET)[:-1]})[GADGETS]
     newer = value_of({**GADGET, "apiVersion": "example.com/v2"})
     assert (
         "a version that gadgets.example.com does not have"

@@ -23,7 +23,7 @@ from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.json_parts import PARTS_BYTES
 from steersman.apiserver.generic.entry_parts import labels_of, labels_text, tree_in_parts, version_of
-from steersman.apiserver.generic.storage_codec import decode_json_value
+from steersman.apiserver.generic.storage_codec import decode_custom_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -155,7 +155,8 @@ class Layout:
     def __init__(
         self, kind: str, api_version: str, codec: StorageCodec | None = None, *, keeps_api_version: bool = False
     ) -> None:
-        """``codec`` decodes values in other forms, and encodes in protobuf; None for custom resources, which are JSON.
+        """``codec`` decodes values in other forms, and encodes in protobuf; None for custom resources, which are
+        JSON or CBOR, and written as JSON.
 
         ``keeps_api_version``: values in another version of the group are entries of that version.
         """
@@ -241,7 +242,7 @@ class Layout:
         codec = self._codec
         if codec is not None:
             return codec.recently_encoded(value) or self.encode(codec.decode(key, value)), ""
-        tree = decode_json_value(key, value)
+        tree = decode_custom_value(key, value)
         api_version = tree.get("apiVersion") if self._keeps_api_version else ""
         is_other = isinstance(api_version, str) and api_version not in ("", self.api_version)
         return self.encode(tree), str(api_version) if is_other else ""

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.apimachinery.cache_sizes import cache_sizes
-from steersman.apiserver.generic.entry import Entry, Layout
+from steersman.apimachinery.cbor import encode_object
+from steersman.apiserver.generic.entry import Entry, Layout, StaleEntry
 from steersman.apiserver.generic.storage_codec import UnreadableValueError
 
 LAYOUT = Layout("Pod", "v1")
@@ -68,7 +69,23 @@ def test_resource_version_outside_metadata_is_kept():
     assert entry.tree()["metadata"]["resourceVersion"] == "5"
 
 
-@pytest.mark.parametrize("value", [b"", b"k8s\x00\n\x05", b"[]", b"null", b'{"metadata":1}', b'{"spec":{}}', b"{"])
+def test_values_in_cbor_are_read_and_written_again_in_json():
+    layout = Layout("Gadget", "example.com/v1", keeps_api_version=True)
+    tree = {"kind": "Gadget", "apiVersion": "example.com/v1", "metadata": {"name": "a"}, "spec": list(range(2000))}
+    entry = layout.entry("k", encode_object(tree), 5)
+    assert isinstance(entry, StaleEntry)
+    assert entry.tree() == {"metadata": {"resourceVersion": "5", "name": "a"}, "spec": list(range(2000))}
+    assert layout.stored(entry.tree()).startswith(b'{"kind":"Gadget"')
+    other = layout.entry("k", encode_object({**tree, "apiVersion": "example.com/v2"}), 5)
+    assert other.api_version == "example.com/v2"
+
+
+CBOR_VALUES = [b"\xd9\xd9\xf7", b"\xd9\xd9\xf7\x80", encode_object({"metadata": 1}), encode_object({"spec": {}})]
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b"k8s\x00\n\x05", b"[]", b"null", b'{"metadata":1}', b'{"spec":{}}', b"{", *CBOR_VALUES]
+)
 def test_value_that_is_no_object_is_reported(value):
     with pytest.raises(UnreadableValueError):
         LAYOUT.entry("k", value, 1)
