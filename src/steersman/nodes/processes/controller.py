@@ -144,6 +144,9 @@ class ProcessPodController(BoundPodController):
             elif not is_finished(pod):
                 await self._admit(key, pod, node)
             return None
+        self._resources[uid].observe(pod)
+        if not is_terminating(pod):
+            worker.start_ephemeral_containers(pod)
         await self._report_status(key, pod, node, worker)
         if is_terminating(pod):
             await self._terminate(key, pod, worker)
@@ -188,6 +191,7 @@ class ProcessPodController(BoundPodController):
         worker = PodWorker(pod, resources, changed=lambda: self.queue.add(key))
         self._resources[uid], self._pod_workers[uid] = resources, worker
         self._running.start(key, worker.run())
+        worker.start_ephemeral_containers(pod)
 
     async def _report_status(self, key: str, pod: Tree, node: Tree, worker: PodWorker) -> None:
         host_ip = internal_ip(node)

@@ -1,4 +1,4 @@
-"""Worker of one process pod: init containers in order, sidecars, main containers, termination. Upstream:
+"""Worker of one process pod: init containers in order, sidecars, main and ephemeral containers, termination. Upstream:
 pkg/kubelet/pod_workers.go.
 """
 
@@ -44,14 +44,18 @@ class PodWorker:
         #: True when all containers have terminated without a further restart.
         self.is_over = False
         self._finished = asyncio.Event()
-        spec, uid, now = spec_of(pod), pod["metadata"]["uid"], context.clock.now()
+        #: Runners of all containers by name; ephemeral ones are added when they are started.
         self.containers: dict[str, ContainerRunner] = {
-            container["name"]: ContainerRunner(
-                container, context, _facts_from_status(pod, container, now), uid=uid, changed=changed
-            )
+            container["name"]: self._runner(pod, container)
             for kind in ("initContainers", "containers")
-            for container in spec.get(kind) or ()
+            for container in spec_of(pod).get(kind) or ()
         }
+        #: Tasks of ephemeral containers by name.
+        self._ephemeral: dict[str, asyncio.Task[int]] = {}
+
+    def _runner(self, pod: Tree, container: Tree) -> ContainerRunner:
+        facts = _facts_from_status(pod, container, self._context.clock.now())
+        return ContainerRunner(container, self._context, facts, uid=pod["metadata"]["uid"], changed=self._changed)
 
     def status(self, pod: Tree, *, host_ip: str, pod_ip: str) -> Tree:
         """Return the pod's current status."""
@@ -76,11 +80,30 @@ class PodWorker:
                 await asyncio.gather(
                     *(self.containers[main["name"]].run(partial(self._restarts, main)) for main in mains)
                 )
+            await self._end_ephemeral_containers()
             await self._stop_sidecars(grace_seconds_of(self._pod))
         finally:
             self.is_over = True
             self._finished.set()
             self._changed()
+
+    def start_ephemeral_containers(self, pod: Tree) -> None:
+        """Start the ephemeral containers that were added to the pod, unless it ends. They are never restarted."""
+        for container in spec_of(pod).get("ephemeralContainers") or ():
+            name = container["name"]
+            if name not in self._ephemeral and not self._is_stopping and not self.is_over:
+                runner = self.containers[name] = self._runner(pod, container)
+                self._ephemeral[name] = self._tasks.start(name, runner.run(lambda _: False))
+
+    async def _end_ephemeral_containers(self) -> None:
+        """Stop ephemeral containers when all others have terminated, and wait until they have ended."""
+        was_stopping, self._is_stopping = self._is_stopping, True
+        if not was_stopping:
+            await self._stop_ephemeral_containers(grace_seconds_of(self._pod))
+        await asyncio.gather(*self._ephemeral.values())
+
+    async def _stop_ephemeral_containers(self, grace_seconds: float) -> None:
+        await asyncio.gather(*(self.containers[name].stop(grace_seconds) for name in self._ephemeral))
 
     def _deadline(self) -> datetime | None:
         seconds = spec_of(self._pod).get("activeDeadlineSeconds")
@@ -122,6 +145,7 @@ class PodWorker:
                 if not is_sidecar(init_container)
             ]
             names += [container["name"] for container in spec_of(self._pod).get("containers") or ()]
+            names += self._ephemeral
             await asyncio.gather(*(self.containers[name].stop(grace_seconds) for name in names))
             remaining = max(0.0, grace_seconds - (self._context.clock.monotonic() - startup_done))
             await self._stop_sidecars(remaining)
@@ -145,7 +169,7 @@ class PodWorker:
 def _facts_from_status(pod: Tree, container: Tree, now: datetime) -> ContainerFacts:
     """Return the last facts of a container that ran under an earlier process; it was killed with that process."""
     status = status_of(pod)
-    for kind in ("containerStatuses", "initContainerStatuses"):
+    for kind in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
         for container_status in status.get(kind) or ():
             if container_status.get("name") == container["name"]:
                 return _facts(container_status, now)

@@ -85,7 +85,7 @@ class PodResources:
         self._claims = directory / "claims"
         self.guard = guard
         self._client = client
-        #: Pod as of the last write of its files.
+        #: Latest observed version of the pod.
         self.pod = pod
         self._node = node
         self._api = api
@@ -110,9 +110,13 @@ class PodResources:
         """Return the pod's termination grace period."""
         return grace_seconds_of(self.pod)
 
+    def observe(self, pod: Tree) -> None:
+        """Use this version of the pod for containers that start from now on."""
+        self.pod = pod
+
     async def refresh(self, pod: Tree) -> None:
         """Update the files of volumes. Raises ``ContainerConfigError``, ``ApiError``."""
-        self.pod = pod
+        self.observe(pod)
         await self._write_volumes(await self._sources())
 
     async def launch(self, container: Tree) -> Launch:
@@ -245,7 +249,8 @@ def _referenced(pod: Tree, kind: str) -> set[str]:
         sources = [volume, *((volume.get("projected") or {}).get("sources") or ())]
         references = [source[kind] for source in sources if source.get(kind) is not None]
         names += [reference.get("secretName") or reference.get("name") for reference in references]
-    for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
+    fields = ("containers", "initContainers", "ephemeralContainers")
+    for container in (container for field in fields for container in spec.get(field) or ()):
         names += [(source.get(f"{kind}Ref") or {}).get("name") for source in container.get("envFrom") or ()]
         values = [variable.get("valueFrom") or {} for variable in container.get("env") or ()]
         names += [(value_source.get(f"{kind}KeyRef") or {}).get("name") for value_source in values]

@@ -87,6 +87,11 @@ def pod_status(
     phase = _phase([facts[main["name"]] for main in mains], is_over=is_over, end=end)
     main_statuses = [_container(main, facts[main["name"]]) for main in mains]
     init_statuses = [_init_container(init, facts[init["name"]]) for init in inits]
+    ephemeral_statuses = [
+        _ephemeral_container(container, facts[container["name"]])
+        for container in spec.get("ephemeralContainers") or ()
+        if container["name"] in facts
+    ]
     has_started = any(not isinstance(container_facts.state, Waiting) for container_facts in facts.values())
     status: Tree = {
         "phase": phase,
@@ -110,6 +115,8 @@ def pod_status(
         status["podIP"], status["podIPs"] = pod_ip, [{"ip": pod_ip}]
     if init_statuses:
         status["initContainerStatuses"] = init_statuses
+    if ephemeral_statuses:
+        status["ephemeralContainerStatuses"] = ephemeral_statuses
     if end is not None:
         status["reason"], status["message"] = end.reason, end.message
         if end.disruption:
@@ -157,6 +164,13 @@ def _init_container(container: Tree, facts: ContainerFacts) -> Tree:
     done = isinstance(facts.state, Terminated) and facts.state.code == 0
     status = _container(container, facts)
     return status if is_sidecar(container) else {**status, "ready": done, "started": False}
+
+
+def _ephemeral_container(container: Tree, facts: ContainerFacts) -> Tree:
+    """Return the status of an ephemeral container; without probes it is never ready."""
+    status = _container(container, facts)
+    del status["started"]
+    return {**status, "ready": False}
 
 
 def _state(state: State) -> Tree:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from contextlib import asynccontextmanager
 from random import Random
 
@@ -10,6 +11,7 @@ from tests.waits import wait_until
 
 from steersman.asynckit.tasks import Supervisor
 from steersman.client import Client, tree
+from steersman.client.requests import PatchType
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.nodes.kubelet.log_lines import LogOptions
 from steersman.nodes.node_object import NodeTemplate, new_node
@@ -52,8 +54,8 @@ class World:
     async def phase(self, expected):
         return await self.wait_until(lambda obj: obj["status"].get("phase") == expected)
 
-    async def log(self, obj):
-        return b"".join([piece async for piece in self.controller.host.logs(obj, "c", LogOptions())]).decode()
+    async def log(self, obj, container="c"):
+        return b"".join([piece async for piece in self.controller.host.logs(obj, container, LogOptions())]).decode()
 
 
 @asynccontextmanager
@@ -124,6 +126,58 @@ async def test_deleted_pod_terminates_and_its_directory_is_removed(tmp_path):
             await until_deleted(world.client)
             while list((tmp_path / "pods").glob("default_p_*")):
                 await world.client.list(PODS, namespace="default")
+
+
+async def add_ephemeral_container(world, script, **fields):
+    container = {"name": "e", "image": "i", "command": ["sh", "-c", script], **fields}
+    patch = {"spec": {"ephemeralContainers": [container]}}
+    await world.client.patch(
+        PODS, "p", patch, patch_type=PatchType.STRATEGIC, namespace="default", subresource="ephemeralcontainers"
+    )
+
+
+def ephemeral_state(obj, kind):
+    statuses = obj["status"].get("ephemeralContainerStatuses") or [{}]
+    return statuses[0].get("state", {}).get(kind)
+
+
+async def test_ephemeral_container_runs_once_beside_the_others(tmp_path):
+    async with cluster(tmp_path) as world:
+        await world.client.create(pod("sleep 100", restart="Always"))
+        await world.phase("Running")
+        source = {"configMapKeyRef": {"name": "debug", "key": "word"}}
+        await world.client.create(core("ConfigMap", "debug", data={"word": "hello"}))
+        await add_ephemeral_container(world, "echo $WORD; exit 3", env=[{"name": "WORD", "valueFrom": source}])
+        ended = await world.wait_until(lambda obj: ephemeral_state(obj, "terminated"))
+        assert ephemeral_state(ended, "terminated")["exitCode"] == 3
+        [status] = ended["status"]["ephemeralContainerStatuses"]
+        assert (status["ready"], status["restartCount"], "started" in status) == (False, 0, False)
+        assert await world.log(ended, "e") == "hello\n"
+        assert ended["status"]["phase"] == "Running"
+
+
+async def test_pod_ends_its_ephemeral_containers(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    async with cluster(tmp_path) as world:
+        await world.client.create(pod(f"cat {fifo}"))
+        await world.phase("Running")
+        await add_ephemeral_container(world, "exec sleep 1000")
+        await world.wait_until(lambda obj: ephemeral_state(obj, "running"))
+        await asyncio.to_thread(fifo.write_text, "")
+        ended = await world.phase("Succeeded")
+        assert ephemeral_state(ended, "terminated")["exitCode"] != 0
+
+
+async def test_deleted_pod_ends_its_ephemeral_containers(tmp_path):
+    async with cluster(tmp_path) as world:
+        await world.client.create(pod("exec sleep 1000"))
+        await world.phase("Running")
+        await add_ephemeral_container(world, "exec sleep 1000")
+        await world.wait_until(lambda obj: ephemeral_state(obj, "running"))
+        await world.client.delete(PODS, "p", namespace="default")
+        async with asyncio.timeout(HANG_SECONDS):
+            await until_deleted(world.client)
 
 
 async def test_other_pods_are_ignored(tmp_path):
