@@ -54,7 +54,6 @@ class Host:
 
     async def attach(self, pod, container, streams):
         await streams.write(b"attached")
-        return 0
 
     async def connect(self, pod, port):
         if port == 1:
@@ -286,7 +285,9 @@ async def test_unknown_subprotocol_is_refused():
 
 async def test_attach_uses_the_hosts_attach():
     async with kubelet(Host()) as session:
-        assert (await messages(session, "/attach/ns/p/c?output=1"))[1] == b"attached"
+        received = await messages(session, "/attach/ns/p/c?output=1")
+        assert received[1] == b"attached"
+        assert json.loads(received[3])["status"] == "Success"
 
 
 @asynccontextmanager

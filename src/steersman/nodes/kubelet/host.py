@@ -59,8 +59,8 @@ class Host(Protocol):
     async def execute(self, pod: Tree, container: str, command: Sequence[str], streams: Streams) -> int:
         """Run a command in a container, and return its exit code. Raises ``RequestError``."""
 
-    async def attach(self, pod: Tree, container: str, streams: Streams) -> int:
-        """Attach to a container's streams until it or they end; return its exit code. Raises ``RequestError``."""
+    async def attach(self, pod: Tree, container: str, streams: Streams) -> None:
+        """Attach to a container's streams until it or they end. Raises ``RequestError``."""
 
     async def connect(self, pod: Tree, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to a port of the pod. Raises ``RequestError``, ``OSError``."""

@@ -30,13 +30,13 @@ from steersman.runtime.http_listener import listener_runner
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.zpages import PageContent
     from steersman.asynckit.clock import Clock
-    from steersman.nodes.kubelet.host import Host
+    from steersman.nodes.kubelet.host import Host, Streams
     from steersman.nodes.kubelet.node_pages import NodePage
 
 
@@ -215,7 +215,7 @@ class KubeletServer:
                 if verb == "exec":
                     work = host.execute(pod, container, request.query.getall("command", []), streams)
                 else:
-                    work = host.attach(pod, container, streams)
+                    work = _attach(host, pod, container, streams)
                 working = tasks.start("command", _outcome(work))
                 await asyncio.wait([listening, working], return_when=asyncio.FIRST_COMPLETED)
                 if working.done():
@@ -278,12 +278,20 @@ def _rendered(request: web.BaseRequest, content: PageContent) -> web.Response:
     return web.Response(body=content.encode(form), headers={"Content-Type": form.content_type})
 
 
-async def _outcome(work: Any) -> int | RequestError:
+async def _attach(host: Host, pod: Tree, container: str, streams: Streams) -> int:
+    """Attach to a container. Success is reported whatever its exit code, which clients read from the pod's status.
+
+    Upstream: ``k8s.io/kubelet/pkg/cri/streaming/remotecommand/attach.go``.
+    """
+    await host.attach(pod, container, streams)
+    return 0
+
+
+async def _outcome(work: Coroutine[Any, Any, int]) -> int | RequestError:
     try:
-        code: int = await work
+        return await work
     except RequestError as error:
         return error
-    return code
 
 
 async def _upgrade(request: web.BaseRequest, protocols: Sequence[str]) -> web.WebSocketResponse:

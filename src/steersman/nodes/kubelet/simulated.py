@@ -134,8 +134,8 @@ class SimulatedHost:
         code = self._annotation(pod, EXEC_CODE) or "0"
         return int(code) if code.isdigit() else 1
 
-    async def attach(self, pod: Tree, container: str, streams: Streams) -> int:
-        """Write the output until the container terminates; return its exit code.
+    async def attach(self, pod: Tree, container: str, streams: Streams) -> None:
+        """Write the output until the container terminates.
 
         A terminated container is served too, because a simulated command may end before a client attaches.
         """
@@ -150,8 +150,6 @@ class SimulatedHost:
             await streams.write(line.render(timestamps=False))
         async for line in self._follow(pod, container, output):
             await streams.write(line.render(timestamps=False))
-        now = container_status(self._find(pod) or pod, container)
-        return int(((now.get("state") or {}).get("terminated") or {}).get("exitCode") or 0)
 
     async def connect(self, pod: Tree, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Reject the connection: simulated containers do not listen."""

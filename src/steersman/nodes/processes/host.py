@@ -11,7 +11,7 @@ from steersman.asynckit.tasks import Supervisor
 from steersman.nodes.kubelet.host import RequestError, check_has_logs, container_status
 from steersman.nodes.processes.fields import LOOPBACK
 from steersman.nodes.processes.process import Process
-from steersman.nodes.processes.statuses import Terminated, Waiting
+from steersman.nodes.processes.statuses import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -95,7 +95,7 @@ class ProcessHost:
             process.signal(signal.SIGKILL)
             await tasks.close()
 
-    async def attach(self, pod: Tree, container: str, streams: Streams) -> int:
+    async def attach(self, pod: Tree, container: str, streams: Streams) -> None:
         """Stream new output, and input if the container has ``stdin: true``."""
         runner = self._running(pod, container)
         process = runner.process
@@ -111,8 +111,6 @@ class ProcessHost:
         finally:
             runner.detach(queue)
             await tasks.close()
-        state = runner.facts.state
-        return state.code if isinstance(state, Terminated) else 0
 
     async def connect(self, pod: Tree, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to the port on loopback."""
