@@ -71,6 +71,18 @@ class Stream(Protocol):
         """Yield chunks with arbitrary boundaries. Raises ``TransportError`` when the connection breaks."""
 
 
+async def read_body(stream: Stream, *, bytes_max: int) -> bytes:
+    """Return the body of a response. Raises ``TransportError`` for one that is larger, before all of it is read."""
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in stream:
+        size += len(chunk)
+        if size > bytes_max:
+            raise TransportError(f"the response is larger than {bytes_max} bytes")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
 class Transport(Protocol):
     """Sends requests to one server as one user. Status codes are not errors at this level."""
 

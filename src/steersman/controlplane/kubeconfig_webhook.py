@@ -23,7 +23,7 @@ from steersman.asynckit.timeouts import Timeout
 from steersman.client.aiohttp_transport import AiohttpTransport
 from steersman.client.credentials import ConfigError
 from steersman.client.kubeconfig import load_kubeconfig
-from steersman.client.transport import Request, Response, TransportError
+from steersman.client.transport import Request, Response, TransportError, read_body
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
@@ -151,15 +151,9 @@ class KubeconfigWebhook:
         return f"Post {quote(self._url)}: {reason}"
 
     async def _exchange(self, request: Request) -> Response:
-        chunks: list[bytes] = []
-        size = 0
         async with self._transport.open(request) as response:
-            async for chunk in response:
-                chunks.append(chunk)
-                size += len(chunk)
-                if size > RESPONSE_BYTES_MAX:
-                    raise TransportError(f"the response is larger than {RESPONSE_BYTES_MAX} bytes")
-            return Response(response.status, response.headers, b"".join(chunks))
+            body = await read_body(response, bytes_max=RESPONSE_BYTES_MAX)
+            return Response(response.status, response.headers, body)
 
     async def close(self) -> None:
         """Close the connections."""

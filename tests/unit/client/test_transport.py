@@ -1,6 +1,8 @@
 """Requests as they go over the wire."""
 
-from steersman.client.transport import Request, TransportError
+import pytest
+
+from steersman.client.transport import Request, TransportError, read_body
 
 
 def test_request_target_is_encoded_once():
@@ -15,3 +17,13 @@ def test_request_target_keeps_colons():
 def test_transport_error_reports_before_sending():
     assert not TransportError("reset").before_sending
     assert TransportError("refused", before_sending=True).before_sending
+
+
+async def test_body_is_read_up_to_a_bound():
+    async def chunks():
+        for chunk in (b"ab", b"cd"):
+            yield chunk
+
+    assert await read_body(chunks(), bytes_max=4) == b"abcd"
+    with pytest.raises(TransportError, match="larger than 3 bytes"):
+        await read_body(chunks(), bytes_max=3)

@@ -212,7 +212,7 @@ async def test_failing_extender_fails_the_attempt_unless_it_is_ignorable(
 async def test_oversized_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_extender, "ANSWER_MAX_BYTES", 10)
     cluster = world((FILTER_ONLY, ExtenderServer(filter=lambda _: {"NodeNames": ["a", "b"]})))
-    assert await place(cluster, pod("p")) == f'Post "{URL}/filter": the answer is larger than 10 bytes'
+    assert await place(cluster, pod("p")) == f'Post "{URL}/filter": the response is larger than 10 bytes'
 
 
 async def test_slow_extender_fails_the_attempt_after_its_timeout() -> None:

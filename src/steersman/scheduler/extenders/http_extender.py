@@ -14,7 +14,7 @@ from steersman.asynckit.timeouts import wait_for
 from steersman.client.aiohttp_transport import AiohttpTransport, tls_context
 from steersman.client.credentials import ConfigError, Identity, StaticCredentials
 from steersman.client.kubeconfig import ClusterAccess
-from steersman.client.transport import Request, TransportError
+from steersman.client.transport import Request, TransportError, read_body
 from steersman.scheduler.configuration.errors import ConfigurationError
 from steersman.scheduler.extenders import wire
 from steersman.scheduler.framework import ExtenderError
@@ -130,12 +130,7 @@ class HTTPExtender:
         async with self._transport.open(request) as stream:
             if stream.status != 200:
                 return stream.status, b""
-            answer = bytearray()
-            async for chunk in stream:
-                answer += chunk
-                if len(answer) > ANSWER_MAX_BYTES:
-                    raise TransportError(f"the answer is larger than {ANSWER_MAX_BYTES} bytes")
-            return stream.status, bytes(answer)
+            return stream.status, await read_body(stream, bytes_max=ANSWER_MAX_BYTES)
 
 
 def _pods_of(cluster: Snapshot, node: str) -> dict[str, PodInfo] | None:
