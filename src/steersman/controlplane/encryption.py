@@ -15,12 +15,12 @@ from steersman.apimachinery.gotext import errno_text
 from steersman.apiserver.health.checks import Unhealthy
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.bootstrap.identity import server_id
-from steersman.controlplane.config_reload import RELOAD_INTERVAL_SECONDS, ReloadMetrics
+from steersman.controlplane.config_reload import ConfigReload
 from steersman.controlplane.encryption_metrics import families_of
 from steersman.controlplane.options import OptionError
 from steersman.extras import MissingPackagesError
 from steersman.schema.resources import table
-from steersman.storage.encryption.build import digest_of, load_encryption
+from steersman.storage.encryption.build import load_encryption
 from steersman.storage.encryption.configuration import ConfigurationError
 from steersman.storage.encryption.kms import KMSUnavailableError
 from steersman.storage.encryption.kms_client import GrpcKMSService
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from steersman.storage.store import Store
 
 _FLAG: Final = "--encryption-provider-config"
+_METRIC_PREFIX: Final = "apiserver_encryption_config_controller"
 #: Seconds for which an old configuration's plugins stay connected after a reload, for requests in flight.
 _CLOSE_GRACE_SECONDS: Final = 10.0
 
@@ -63,7 +64,8 @@ class EncryptionAtRest:
         self._current: Encryption
         #: Called when stored values become stale.
         self.on_key_change: Callable[[], None] = lambda: None
-        self._reload_metrics: Final = ReloadMetrics("apiserver_encryption_config_controller", clock=clock)
+        #: Reload of the file, which runs if reloads are enabled.
+        self.reload: ConfigReload
 
     @classmethod
     async def open(
@@ -84,9 +86,9 @@ class EncryptionAtRest:
             except KMSUnavailableError as error:
                 _log.error("kms plugin %s failed health check probe: %s", plugin.name, error)
         encryption._follow_plugins()
-        encryption._reload_metrics.applied(data)
+        encryption.reload = ConfigReload(path, data, encryption._apply, metric_prefix=_METRIC_PREFIX, clock=clock)
         if reloads:
-            encryption._tasks.start("encryption-provider-config-automatic-reload-controller", encryption._reload())
+            encryption._tasks.start("encryption-provider-config-automatic-reload-controller", encryption.reload.run())
         return encryption
 
     def wrap(self, store: Store, *, root: str = "/registry") -> EncryptedStore:
@@ -133,30 +135,18 @@ class EncryptionAtRest:
 
     # -- reloads -------------------------------------------------------------------------------------------------------
 
-    async def _reload(self) -> None:
-        while True:
-            await self._clock.sleep(RELOAD_INTERVAL_SECONDS)
-            try:
-                await self.reload()
-            except (ConfigurationError, KMSUnavailableError, MissingPackagesError, OSError) as error:
-                self._reload_metrics.count("failure")
-                _log.error("cannot reload %s, the last configuration stays in use: %s", self._path, error)
-
-    async def reload(self) -> None:
-        """Apply the file's current contents if they have changed and all plugins are healthy.
-
-        Raises ``ConfigurationError``, ``KMSUnavailableError``, ``MissingPackagesError``, ``OSError``.
-        """
-        data = await asyncio.to_thread(self._path.read_bytes)
-        if digest_of(data) == self._current.digest:
-            return
-        fresh = self._load(data)
+    async def _apply(self, data: bytes) -> None:
+        """Use the file's new contents if all plugins are healthy. Raises ``OSError``."""
+        try:
+            fresh = self._load(data)
+        except (ConfigurationError, MissingPackagesError) as error:
+            raise OSError(str(error)) from error
         try:
             for plugin in fresh.plugins:
                 await plugin.probe()
-        except KMSUnavailableError:
+        except KMSUnavailableError as error:
             await fresh.close()
-            raise
+            raise OSError(str(error)) from error
         old, self._current = self._current, fresh
         probes, self._probes = self._probes, Supervisor("KMS plugins")
         for store in self._stores:
@@ -165,9 +155,6 @@ class EncryptionAtRest:
         self._follow_plugins()
         self.on_key_change()
         self._tasks.start("close former KMS plugins", self._close_later(old))
-        self._reload_metrics.applied(data)
-        self._reload_metrics.count("success")
-        _log.info("reloaded %s", self._path)
 
     async def _close_later(self, old: Encryption) -> None:
         await self._clock.sleep(_CLOSE_GRACE_SECONDS)
@@ -195,7 +182,7 @@ class EncryptionAtRest:
         """Return the metrics of encryption, and of reloads."""
         identity = server_id(socket.gethostname())
         families = families_of(self.metrics, server_id=identity)
-        return [*families, *self._reload_metrics.families()] if self._reloads else families
+        return [*families, *self.reload.metrics.families()] if self._reloads else families
 
     async def close(self) -> None:
         """End tasks and connections. Idempotent."""

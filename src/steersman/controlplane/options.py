@@ -85,7 +85,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     anonymous_auth: bool = True
     #: True if ``--anonymous-auth`` was given: the file of ``authentication_config`` then must not configure these requests.
     anonymous_auth_given: bool = False
-    #: File with an ``AuthenticationConfiguration``, in place of the ``oidc`` options; see ``authentication_config``.
+    #: File with an ``AuthenticationConfiguration``, in place of the ``oidc`` options; see ``authentication.configuration``.
     authentication_config: Path | None = None
     #: True if bootstrap tokens in Secrets of kube-system authenticate.
     enable_bootstrap_token_auth: bool = False
@@ -105,7 +105,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: that one.
     service_account_signing_key_file: Path | None = None
     service_account_key_file: tuple[Path, ...] = ()
-    #: Socket of an external signer of service account tokens, in place of keys; see ``external_signer``.
+    #: Socket of an external signer of service account tokens, in place of keys; see ``authentication.external_signer``.
     service_account_signing_endpoint: str = ""
     #: URL of the keys for clients; empty: at this server.
     service_account_jwks_uri: str = ""
@@ -117,7 +117,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     authentication_token_webhook_config_file: Path | None = None
     authentication_token_webhook_version: str = "v1beta1"  # noqa: S105 — no password
     authentication_token_webhook_cache_ttl_seconds: float = 120.0
-    #: Tokens of an OpenID Connect provider are accepted, too; see ``authentication_config``.
+    #: Tokens of an OpenID Connect provider are accepted, too; see ``authentication.configuration``.
     oidc_issuer_url: str = ""
     oidc_client_id: str = ""
     oidc_ca_file: Path | None = None

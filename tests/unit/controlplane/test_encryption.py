@@ -24,7 +24,6 @@ from steersman.controlplane.etcd import open_etcd_store
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.schema.protobuf import decode_body
 from steersman.storage.encryption.ciphers import AesGcm
-from steersman.storage.encryption.configuration import ConfigurationError
 from steersman.storage.memory import MemoryStore
 from steersman.storage.store import Put
 from steersman.testing import InProcessAPIServer
@@ -127,7 +126,7 @@ async def test_reload_with_a_new_key_lets_replace_rewrite_secrets(path):
         await post(server, password="x")
         await server.request("GET", f"{SECRETS}/a")
         write(path, keys("b", "a"))
-        await encryption.reload()
+        await encryption.reload.poll()
         read = json.dumps((await server.request("GET", f"{SECRETS}/a")).json()).encode()
         assert (await inner.get(KEY)).value.startswith(b"k8s:enc:aesgcm:v1:a:")
         assert (await server.request("PUT", f"{SECRETS}/a", body=read)).code == 200
@@ -157,8 +156,11 @@ async def test_file_is_reloaded_when_it_changes(path):
 async def test_invalid_file_leaves_the_last_configuration_in_use(path):
     encryption = await opened(write(path, keys("a")), FakeClock())
     path.write_text("kind: Pod")
-    with pytest.raises(ConfigurationError):
-        await encryption.reload()
+    for _ in range(2):
+        await encryption.reload.poll()
+    name = "apiserver_encryption_config_controller_automatic_reloads_total"
+    (family,) = [family for family in await encryption.collect() if family.name == name]
+    assert [(dict(labels)["status"], value) for _, labels, value in family.samples] == [("failure", 2)]
     store = encryption.wrap(MemoryStore(clock=FakeClock()))
     await store.txn([Put(KEY, b"x")])
     assert (await store.get(KEY)).value == b"x"

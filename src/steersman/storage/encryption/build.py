@@ -6,7 +6,6 @@ staging/src/k8s.io/apiserver/pkg/server/options/encryptionconfig/config.go
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.gotext import quote
@@ -61,23 +60,14 @@ _KMS_V1: Final = "KMSv1 is not supported. Use KMSv2 instead."
 class Encryption:
     """Active configuration: its transformers and their plugins."""
 
-    def __init__(
-        self, transformers: ResourceTransformers, plugins: Sequence[EnvelopeTransformer], digest: bytes
-    ) -> None:
+    def __init__(self, transformers: ResourceTransformers, plugins: Sequence[EnvelopeTransformer]) -> None:
         self.transformers: Final = transformers
         self.plugins: Final = tuple(plugins)
-        #: Digest of the file, to detect changes.
-        self.digest: Final = digest
 
     async def close(self) -> None:
         """Close the connections to the plugins. Idempotent."""
         for plugin in self.plugins:
             await plugin.close()
-
-
-def digest_of(data: bytes) -> bytes:
-    """Return the digest of a file's contents. Upstream: ``computeEncryptionConfigHash``."""
-    return hashlib.sha256(data).digest()
 
 
 def load_encryption(
@@ -99,7 +89,7 @@ def load_encryption(
     except ConfigurationError as error:
         raise ConfigurationError(f"error while parsing file: {error}") from error
     try:
-        return _Builder(clock, open_kms, on_key_change, metrics).build(rules, digest_of(data))
+        return _Builder(clock, open_kms, on_key_change, metrics).build(rules)
     except ConfigurationError as error:
         raise ConfigurationError(f"error while building transformers: {error}") from error
 
@@ -122,7 +112,7 @@ class _Builder:
         self._metrics = metrics
         self._plugins: list[EnvelopeTransformer] = []
 
-    def build(self, rules: Sequence[Rule], digest: bytes) -> Encryption:
+    def build(self, rules: Sequence[Rule]) -> Encryption:
         by_resource: dict[GroupResource, list[tuple[bytes, Transformer]]] = {}
         for rule in rules:
             transformers = [self._transformer(provider) for (provider,) in rule.providers]
@@ -137,7 +127,7 @@ class _Builder:
             resource: PrefixTransformers("no matching prefix found", transformers)
             for resource, transformers in by_resource.items()
         }
-        return Encryption(ResourceTransformers(chosen), self._plugins, digest)
+        return Encryption(ResourceTransformers(chosen), self._plugins)
 
     def _transformer(self, provider: Provider) -> tuple[bytes, Transformer]:
         """Return prefix and transformer. Raises ``ConfigurationError``, ``MissingPackagesError``."""
