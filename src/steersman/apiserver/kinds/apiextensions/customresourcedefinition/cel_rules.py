@@ -106,17 +106,17 @@ class _Checker:
             yield from self._check_rule(rule, field_path.index(position), count, place)
 
     def _check_rule(self, rule: Rule, path: Path, count: int, place: _Place) -> Iterator[FieldError]:
-        yield from self._check_cost(rule.max_cost, count, "estimated rule cost", path.child("rule"))
+        cost = min(rule.max_cost * count, _UINT_MAX)
+        yield from self._check_cost(cost, "estimated rule cost", path.child("rule"))
         if rule.error:
             yield field.invalid(path.child("rule"), go_form("ValidationRule", rule.rule), rule.error)
         if rule.message_error:
             shown = go_form("ValidationRule", rule.rule)
             yield field.invalid(path.child("messageExpression"), shown, rule.message_error)
         elif rule.message is not None:
-            message_expression_path = path.child("messageExpression")
-            yield from self._check_cost(
-                rule.message_max_cost, count, "estimated messageExpression cost", message_expression_path
-            )
+            # as upstream, the cost of a message counts once, not for each value
+            subject = "estimated messageExpression cost"
+            yield from self._check_cost(rule.message_max_cost, subject, path.child("messageExpression"))
         if rule.uses_old:
             if place.uncorrelated is not None:
                 detail = "oldSelf cannot be used on the uncorrelatable portion of the schema within"
@@ -125,11 +125,10 @@ class _Checker:
             detail = "may not be set if oldSelf is not used in rule"
             yield field.invalid(path.child("optionalOldSelf"), rule.rule["optionalOldSelf"], detail)
 
-    def _check_cost(self, cost: int, count: int, subject: str, path: Path) -> Iterator[FieldError]:
-        whole = min(cost * count, _UINT_MAX)
-        if whole > _COST_LIMIT:
-            yield field.forbidden(path, _excess(subject, whole, _COST_LIMIT))
-        self._costs.append((whole, path))
+    def _check_cost(self, cost: int, subject: str, path: Path) -> Iterator[FieldError]:
+        if cost > _COST_LIMIT:
+            yield field.forbidden(path, _excess(subject, cost, _COST_LIMIT))
+        self._costs.append((cost, path))
 
     def check_total(self, path: Path) -> Iterator[FieldError]:
         """Validate the estimated total cost."""

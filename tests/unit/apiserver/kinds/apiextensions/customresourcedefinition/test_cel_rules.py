@@ -52,6 +52,15 @@ def test_validate_rules_rejects_invalid_rules(rule, field_path, text):
     assert text in result[0][1]
 
 
+def test_validate_rules_counts_the_cost_of_a_message_once():
+    item = {"type": "string", "x-kubernetes-validations": [{"rule": "true", "messageExpression": "self + '!'"}]}
+    assert error_texts(place(type="array", items=item)) == []
+    item["x-kubernetes-validations"][0]["rule"] = "(self + '!').size() > 1"
+    result = error_texts(place(type="array", items=item))
+    assert [name for name, _ in result][:1] == ["schema.properties[a].items.x-kubernetes-validations[0].rule"]
+    assert not any(name.endswith("messageExpression") for name, _ in result)
+
+
 def test_validate_rules_skips_schemas_with_other_errors():
     schema = place(type="integer", **{"x-kubernetes-validations": rules("nope")})
     assert error_texts(schema, field.required(HERE.child("properties").key("a").child("b"))) == []
