@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.gotext import quote
 
@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Interval = tuple[int, int]
+
+#: Longer texts, even with leading zeros, are not read as numbers.
+_DIGITS_MAX: Final = 1000
 
 
 class IndexesError(ValueError):
@@ -35,9 +38,9 @@ def parse_interval(text: str, completions: int) -> Interval:
 
 def _index(text: str, completions: int) -> int:
     digits = text[1:] if text[:1] in ("+", "-") else text
-    if not (digits.isascii() and digits.isdigit()):
+    index = int(text) if digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS_MAX else None
+    if index is None or not -(2**63) <= index < 2**63:
         raise IndexesError(f"cannot convert string to integer for index: {quote(text)}")
-    index = int(text)
     if index >= completions:
         raise IndexesError(f"too large index: {quote(text)}")
     return index

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
+from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.quantity import Quantity, parse
 from steersman.apiserver.kinds.shared.podspec import validate_sources as sources
 from steersman.apiserver.kinds.shared.podspec.validate_claims import validate_claim_spec
@@ -105,15 +106,17 @@ def _validate_source(volume: Tree, path: Path, rules: PodRules) -> Iterator[Fiel
         yield field.required(path, "must specify a volume type")
         return
     for number, name in enumerate(sources):
-        if number and name != "emptyDir":
-            yield field.forbidden(path.child(_SURPLUS_NAMES.get(name, name)), _MORE_THAN_ONE)
-            continue
         source = volume[name]
+        if number:
+            yield field.forbidden(path.child(_SURPLUS_NAMES.get(name, name)), _MORE_THAN_ONE)
+            if name == "iscsi":  # as upstream, this check does not depend on the number of sources
+                yield from _check_iscsi_length(volume, path)
+            continue
         if simple := _SIMPLE.get(name):
             yield from simple(source, path.child(_FAULT_NAMES.get(name, name)))
         else:
             yield from _validate_special(name, source, path.child(name), rules)
-        if name == "iscsi" and source.get("initiatorName") is not None:
+        if name == "iscsi":
             yield from _check_iscsi_length(volume, path)
         if name == "ephemeral":
             yield from _check_claim_name(volume.get("name") or "", path.child("name"), rules)
@@ -151,8 +154,10 @@ def validate_claim_template(template: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _check_iscsi_length(volume: Tree, path: Path) -> Iterator[FieldError]:
-    name = volume.get("name") or ""
-    if len(f"{name}:{volume['iscsi'].get('targetPortal') or ''}") > sources.ISCSI_LENGTH_MAX:
+    name, source = volume.get("name") or "", volume["iscsi"]
+    if source.get("initiatorName") is None:
+        return
+    if len(f"{name}:{source.get('targetPortal') or ''}".encode()) > sources.ISCSI_LENGTH_MAX:
         yield field.invalid(path.child("name"), name, sources.ISCSI_TOO_LONG)
 
 
@@ -160,7 +165,7 @@ def _check_claim_name(volume_name: str, path: Path, rules: PodRules) -> Iterator
     if rules.pod_name and volume_name:
         claim = f"{rules.pod_name}-{volume_name}"
         for fault in names.check_dns1123_subdomain(claim):
-            yield field.invalid(path, volume_name, f'PVC name "{claim}": {fault}')
+            yield field.invalid(path, volume_name, f"PVC name {quote(claim)}: {fault}")
 
 
 def _validate_downward_file(item: Tree, path: Path) -> Iterator[FieldError]:

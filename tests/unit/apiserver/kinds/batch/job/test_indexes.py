@@ -18,6 +18,8 @@ def test_parse_interval_is_inclusive(text, interval):
         ("", 'cannot convert string to integer for index: ""'),
         ("a", 'cannot convert string to integer for index: "a"'),
         ("10", 'too large index: "10"'),
+        ("9223372036854775807", 'too large index: "9223372036854775807"'),
+        ("9223372036854775808", 'cannot convert string to integer for index: "9223372036854775808"'),
         ("3-10", 'too large index: "10"'),
         ("5-3", "non-increasing order, previous: 5, current: 3"),
         ("3-3", "non-increasing order, previous: 3, current: 3"),

@@ -155,6 +155,20 @@ def test_validate_volumes_rejects_claim_of_ephemeral_volume():
     ]
 
 
+def test_validate_volumes_limits_iscsi_names_whatever_the_number_of_sources():
+    iscsi = {"targetPortal": "é" * 40, "iqn": "iqn.2015-02.example.com:x", "initiatorName": "iqn.2015-02.example.com:y"}
+    texts = of_source(emptyDir={}, iscsi=iscsi)
+    assert texts[0] == "v[0].iscsi: Forbidden: may not specify more than 1 volume type"
+    assert texts[1].startswith('v[0].name: Invalid value: "v": Total length of <volume name>:<iscsi.targetPortal>')
+
+
+def test_validate_volumes_quotes_names_of_ephemeral_claims():
+    created = {"name": 'a"', "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}}
+    assert faults(created, rules=PodRules(pod_name="p"))[0].startswith(
+        'v[0].name: Invalid value: "a\\"": PVC name "p-a\\""'
+    )
+
+
 def test_validate_volumes_limits_length_of_ephemeral_claim_names():
     created = {"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}}
     (fault,) = faults(created, rules=PodRules(pod_name="p" * 253))
