@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.addresses import parse_ip
@@ -18,6 +18,7 @@ from steersman.apiserver.kinds.resource.shared.device_rules import (
     check_pool,
     check_raw,
     check_set,
+    uuid_fault,
 )
 from steersman.apiserver.kinds.shared.conditions import validate_conditions
 from steersman.apiserver.kinds.shared.go_form import go_form
@@ -38,6 +39,7 @@ _IPS_MAX: Final = 16
 _INTERFACE_MAX_BYTES: Final = 256
 _HARDWARE_ADDRESS_MAX_BYTES: Final = 128
 _UUID: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NOT_NORMALIZED: Final = "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters"
 
 
 def validate_claim_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
@@ -74,8 +76,9 @@ def _validate_consumer(consumer: Tree, path: Path) -> Iterator[FieldError]:
 def _validate_allocation(allocation: Tree, path: Path, request_names: RequestNames) -> Iterator[FieldError]:
     def check_result(result: Tree, result_path: Path) -> Iterator[FieldError]:
         yield from request_names.check(result.get("request") or "", result_path.child("request"))
-        yield from _check_identity(result, result_path)
+        yield from _check_device(result, result_path)
         yield from check_binding_conditions(result, result_path)
+        yield from _check_share(result, result_path)
 
     def check_config(config: Tree, config_path: Path) -> Iterator[FieldError]:
         source = config.get("source") or ""
@@ -94,21 +97,27 @@ def _validate_allocation(allocation: Tree, path: Path, request_names: RequestNam
         yield from validate_node_selector(allocation["nodeSelector"], path.child("nodeSelector"))
 
 
-def _check_identity(device: Tree, path: Path) -> Iterator[FieldError]:
+def _check_device(device: Tree, path: Path) -> Iterator[FieldError]:
     yield from check_driver(device.get("driver"), path.child("driver"))
     yield from check_pool(device.get("pool"), path.child("pool"))
     yield from check_label_name(device.get("device"), path.child("device"))
+
+
+def _check_share(device: Tree, path: Path) -> Iterator[FieldError]:
     share = device.get("shareID")
-    if share is not None and not _UUID.fullmatch(share):
-        detail = (
-            "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal"
-            " characters"
-        )
-        yield field.invalid(path.child("shareID"), share, detail)
+    if share is None or _UUID.fullmatch(share):
+        return
+    fault = uuid_fault(share)
+    detail = f"error validating uid: {fault}" if fault else _NOT_NORMALIZED
+    yield field.invalid(path.child("shareID"), share, detail)
 
 
-def _identity(device: Tree) -> Any:
-    return "/".join(device[name] for name in ("driver", "pool", "device", "shareID") if device.get(name))
+def _identity(device: Tree) -> tuple[str, ...]:
+    return tuple(device.get(name) or "" for name in ("driver", "pool", "device", "shareID"))
+
+
+def _shown_identity(identity: tuple[str, ...]) -> Tree:
+    return dict(zip(("Driver", "Pool", "Device", "ShareID"), identity, strict=True))
 
 
 def _validate_devices(status: Tree, path: Path) -> Iterator[FieldError]:
@@ -116,9 +125,11 @@ def _validate_devices(status: Tree, path: Path) -> Iterator[FieldError]:
     allocated = {_identity(result) for result in results}
 
     def check_device(device: Tree, device_path: Path) -> Iterator[FieldError]:
-        yield from _check_identity(device, device_path)
+        yield from _check_device(device, device_path)
+        yield from _check_share(device, device_path)
         if _identity(device) not in allocated:
-            yield field.invalid(device_path, _identity(device), "must be an allocated device in the claim")
+            shown = _shown_identity(_identity(device))
+            yield field.invalid(device_path, shown, "must be an allocated device in the claim")
         conditions, conditions_path = device.get("conditions") or (), device_path.child("conditions")
         if len(conditions) > _CONDITIONS_MAX:
             yield field.too_many(conditions_path, len(conditions), max_items=_CONDITIONS_MAX)
@@ -127,7 +138,9 @@ def _validate_devices(status: Tree, path: Path) -> Iterator[FieldError]:
             yield from check_raw(device["data"], device_path.child("data"))
         yield from _validate_network(device.get("networkData") or {}, device_path.child("networkData"))
 
-    yield from check_set(status.get("devices"), path, check_device, key=_identity, max_items=-1)
+    yield from check_set(
+        status.get("devices"), path, check_device, key=_identity, max_items=-1, shown_key=_shown_identity
+    )
 
 
 def _validate_network(data: Tree, path: Path) -> Iterator[FieldError]:

@@ -51,7 +51,7 @@ def _check_values(values: Sequence[str], default: Quantity, most: Quantity, path
             yield field.invalid(value_path, value, f"option is larger than capacity value: {most}")
 
     yield from check_set(values, path, check_value, key=lambda value: str(int(parse(value))), max_items=_VALUES_MAX)
-    if default not in amounts:
+    if default not in amounts or len(amounts) > _VALUES_MAX:  # as upstream, which then compares none
         yield field.invalid(path, str(default), "default value is not valid according to the requestPolicy")
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
-from steersman.apimachinery.gotext import to_json
+from steersman.apimachinery.gotext import quote, to_json
 from steersman.apiserver.kinds.shared.podspec.validate_sources import check_csi_driver_name
 from steersman.apiserver.kinds.shared.validation import (
     check_all,
@@ -29,6 +30,10 @@ _ID_MAX_BYTES: Final = 32
 _BINDING_CONDITIONS_MAX: Final = 4
 _OPAQUE_MAX_BYTES: Final = 10 * 1024
 _KEY_SHOWN_MAX: Final = 63 + 1 + _ID_MAX_BYTES
+_URN: Final = "urn:uuid:"
+_UUID_LENGTH: Final = 36
+_UUID_DIGITS: Final = 32
+_UUID: Final = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32}")
 
 
 def check_list(items: Sequence[Any] | None, path: Path, check: Check, *, max_items: int) -> Iterator[FieldError]:
@@ -42,15 +47,22 @@ def check_list(items: Sequence[Any] | None, path: Path, check: Check, *, max_ite
 
 
 def check_set(
-    items: Sequence[Any] | None, path: Path, check: Check, *, key: Callable[[Any], Any], max_items: int
+    items: Sequence[Any] | None,
+    path: Path,
+    check: Check,
+    *,
+    key: Callable[[Any], Any],
+    max_items: int,
+    shown_key: Callable[[Any], Any] | None = None,
 ) -> Iterator[FieldError]:
-    """Validate items as ``check_list``, and that their keys are unique."""
+    """Validate items as ``check_list``, and that their keys are unique. ``shown_key``: the form of a key in messages."""
     yield from check_list(items, path, check, max_items=max_items)
     if 0 <= max_items < len(items or ()):
         return
     keys = [key(item) for item in items or ()]
     for position in sorted(repeat_positions(keys)):
-        yield field.duplicate(path.index(position), keys[position])
+        shown = keys[position] if shown_key is None else shown_key(keys[position])
+        yield field.duplicate(path.index(position), shown)
 
 
 def check_map(
@@ -164,19 +176,34 @@ def check_binding_conditions(device: Tree, path: Path) -> Iterator[FieldError]:
     lists = ((awaited, path.child("bindingConditions")), (failures, path.child("bindingFailureConditions")))
     for conditions, conditions_path in lists:
         yield from check_list(conditions, conditions_path, validate_qualified_name, max_items=_BINDING_CONDITIONS_MAX)
+    awaited_set = set(awaited)
     for conditions, conditions_path in lists:
         repeats = repeat_positions(conditions)
         for position, condition in enumerate(conditions):
             if position in repeats:
                 yield field.duplicate(conditions_path.index(position), condition)
-    awaited_set = set(awaited)
-    for position, condition in enumerate(failures):
-        if condition in awaited_set:
-            detail = "bindingFailureConditions must not overlap with bindingConditions"
-            yield field.invalid(lists[1][1].index(position), condition, detail)
+            if conditions is failures and condition in awaited_set:
+                detail = "bindingFailureConditions must not overlap with bindingConditions"
+                yield field.invalid(conditions_path.index(position), condition, detail)
     if failures and not awaited:
         detail = "bindingConditions are required to use bindingFailureConditions"
         yield field.invalid(lists[0][1], None, detail)
     if awaited and not failures:
         detail = "bindingFailureConditions are required to use bindingConditions"
         yield field.invalid(lists[1][1], None, detail)
+
+
+def uuid_fault(text: str) -> str:
+    """Return why a text is no UUID; empty if it is one. Go: ``Validate`` of ``github.com/google/uuid``."""
+    length = len(text.encode())
+    if length == _UUID_LENGTH + len(_URN) and not text.lower().startswith(_URN):
+        return f"invalid urn prefix: {quote(text[: len(_URN)])}"
+    if length == _UUID_LENGTH + 2 and (text[0], text[-1]) != ("{", "}"):
+        return "invalid bracketed UUID format"
+    if length not in (_UUID_LENGTH, _UUID_LENGTH + len(_URN), _UUID_LENGTH + 2, _UUID_DIGITS):
+        return f"invalid UUID length: {length}"
+    if length == _UUID_LENGTH + len(_URN):
+        text = text[len(_URN) :]
+    elif length == _UUID_LENGTH + 2:
+        text = text[1:-1]
+    return "" if _UUID.fullmatch(text) else "invalid UUID format"

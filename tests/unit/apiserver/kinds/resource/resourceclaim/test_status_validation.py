@@ -35,9 +35,9 @@ def test_validate_claim_status_accepts_allocation_reservation_and_release(new, o
         ({f"{AT}.driver": ""}, f"{RESULTS}.driver: Required value"),
         ({f"{AT}.pool": ""}, f"{RESULTS}.pool: Required value"),
         (
-            {f"{AT}.shareID": "one"},
+            {f"{AT}.shareID": "123E4567-e89b-12d3-a456-426614174000"},
             (
-                f'{RESULTS}.shareID: Invalid value: "one": uid must be in RFC 4122 normalized form, '
+                f'{RESULTS}.shareID: Invalid value: "123E4567-e89b-12d3-a456-426614174000": uid must be in RFC 4122 normalized form, '
                 "`xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters"
             ),
         ),
@@ -60,9 +60,19 @@ def test_validate_claim_status_accepts_allocation_reservation_and_release(new, o
         ),
         (
             {"status.devices": [{**DEVICE, "device": "dev-1"}]},
-            'status.devices[0]: Invalid value: "d.com/p/a/dev-1": must be an allocated device in the claim',
+            (
+                'status.devices[0]: Invalid value: {"Driver":"d.com","Pool":"p/a","Device":"dev-1","ShareID":""}: '
+                "must be an allocated device in the claim"
+            ),
         ),
-        ({"status.devices": [DEVICE, DEVICE]}, 'status.devices[1]: Duplicate value: "d.com/p/a/dev-0"'),
+        (
+            {"status.devices": [DEVICE, DEVICE]},
+            'status.devices[1]: Duplicate value: {"Driver":"d.com","Pool":"p/a","Device":"dev-0","ShareID":""}',
+        ),
+        (
+            {"status.devices": [{**DEVICE, "shareID": "x"}]},
+            'status.devices[0].shareID: Invalid value: "x": error validating uid: invalid UUID length: 1',
+        ),
         (
             {"status.devices": [{**DEVICE, "networkData": {"ips": ["10.0.0.1"]}}]},
             (
@@ -92,6 +102,24 @@ def test_validate_claim_status_rejects_change_of_allocation():
         '"BindingFailureConditions":null,"ShareID":null,"ConsumedCapacity":null}],"Config":null},'
         '"NodeSelector":null,"AllocationTimestamp":null}: field is immutable'
     )
+
+
+def test_validate_claim_status_reports_share_after_binding_conditions():
+    result = ALLOCATED["status"]["allocation"]["devices"]["results"][0]
+    claim = edited(
+        CLAIM,
+        {
+            "status": {
+                "allocation": {"devices": {"results": [{**result, "shareID": "x", "bindingConditions": ["a b"]}]}}
+            }
+        },
+    )
+    places = [fault.partition(":")[0] for fault in texts(validate_claim_status(claim, CLAIM))]
+    assert [place.rpartition(".")[2] for place in places] == [
+        "bindingConditions[0]",
+        "bindingFailureConditions",
+        "shareID",
+    ]
 
 
 def test_validate_claim_status_rejects_reservation_of_deleted_claim():

@@ -24,6 +24,14 @@ def test_check_capacity_rejects_request_policy_of_unshared_device():
     assert faults(VALUES, shared=False) == [f"c.{POLICY}: Forbidden: allowMultipleAllocations must be true"]
 
 
+def test_check_capacity_compares_no_default_with_too_many_values():
+    values = [str(number) for number in range(1, 12)]
+    assert faults({"value": "20", POLICY: {"default": "1", "validValues": values}}) == [
+        f"c.{POLICY}.validValues: Too many: 11: must have at most 10 items",
+        f'c.{POLICY}.validValues: Invalid value: "1": default value is not valid according to the requestPolicy',
+    ]
+
+
 @pytest.mark.parametrize(
     ("edits", "fault"),
     [

@@ -15,9 +15,12 @@ from steersman.apiserver.kinds.resource.shared.device_rules import (
     check_raw,
     check_set,
     check_taint,
+    uuid_fault,
 )
 
 HERE = Path("p")
+OVERLAP = "bindingFailureConditions must not overlap with bindingConditions"
+UUID = "123e4567-E89B-12d3-a456-426614174000"
 
 
 def refuse(_: object, path: Path):
@@ -144,8 +147,39 @@ def test_check_taint_requires_effect(taint, faults):
             ],
         ),
         (list("abcde"), ["x"], ["p.bindingConditions: Too many: 5: must have at most 4 items"]),
+        (
+            ["a", "b"],
+            ["a", "a", "b"],
+            [
+                f"p.bindingFailureConditions[{position}]: {fault}"
+                for position, fault in (
+                    (0, f'Invalid value: "a": {OVERLAP}'),
+                    (1, 'Duplicate value: "a"'),
+                    (1, f'Invalid value: "a": {OVERLAP}'),
+                    (2, f'Invalid value: "b": {OVERLAP}'),
+                )
+            ],
+        ),
     ],
 )
 def test_check_binding_conditions_requires_failure_conditions(awaited, failures, faults):
     device = {"bindingConditions": awaited, "bindingFailureConditions": failures}
     assert texts(check_binding_conditions(device, HERE)) == faults
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (UUID, ""),
+        (f"urn:UUID:{UUID}", ""),
+        (f"{{{UUID}}}", ""),
+        (UUID.replace("-", ""), ""),
+        ("", "invalid UUID length: 0"),
+        (f"xrn:uuid:{UUID}", 'invalid urn prefix: "xrn:uuid:"'),
+        (f"[{UUID}]", "invalid bracketed UUID format"),
+        (UUID.replace("-", "1"), "invalid UUID format"),
+        ("z" * 32, "invalid UUID format"),
+    ],
+)
+def test_uuid_fault_returns_why_a_text_is_no_uuid(text, fault):
+    assert uuid_fault(text) == fault
