@@ -43,8 +43,8 @@ class VolumeAttributesClassStrategy(Strategy):
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         changed = [name for name in ("driverName", "parameters") if (obj.get(name) or None) != (old.get(name) or None)]
         return [
-            *self.validate(ctx, obj),
             *(field.forbidden(name, f"updates to {name} are forbidden.") for name in changed),
+            *self.validate(ctx, obj),
         ]
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:

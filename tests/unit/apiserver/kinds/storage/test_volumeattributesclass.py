@@ -30,6 +30,11 @@ def test_validate_update_rejects_change_of_driver_and_parameters(edits, name):
     ]
 
 
+def test_validate_update_reports_changes_before_invalid_fields():
+    faults = texts(STRATEGY.validate_update(CONTEXT, edited(CLASS, {"driverName": ""}), CLASS))
+    assert faults == ["driverName: Forbidden: updates to driverName are forbidden.", "driverName: Required value"]
+
+
 def test_cells_show_driver():
     assert STRATEGY.cells(CLASS, NOW) == ["a", "a.com", "60s"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery import names
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.storage.csidriver.validation import validate_csi_driver, validate_csi_driver_update
@@ -63,10 +62,6 @@ class CSIDriverStrategy(Strategy):
         generation = old["metadata"].get("generation", 0) + (obj.get("spec") != old.get("spec"))
         if generation:
             obj["metadata"]["generation"] = generation
-
-    def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
-        """Accept any path segment: ``validate_csi_driver`` applies the rules of driver names."""
-        return names.name_is_path_segment(name, prefix=prefix)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return list(validate_csi_driver(obj))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
-from steersman.apiserver.kinds.shared.podspec.validate_sources import check_csi_driver_name
 from steersman.apiserver.kinds.shared.validation import check_unchanged
 
 if TYPE_CHECKING:
@@ -29,8 +28,7 @@ _FLAGS: Final = {
 
 
 def validate_csi_driver(obj: Tree) -> Iterator[FieldError]:
-    """Validate a new CSIDriver. As upstream, errors of its name are at ``name``."""
-    yield from check_csi_driver_name(obj["metadata"].get("name") or "", field.Path("name"))
+    """Validate a new CSIDriver."""
     yield from _validate_spec(obj.get("spec") or {})
 
 

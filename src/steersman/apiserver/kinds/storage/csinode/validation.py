@@ -66,11 +66,11 @@ def _validate_driver(driver: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_topology(keys: Sequence[str], path: Path) -> Iterator[FieldError]:
-    """Validate topology keys. As upstream, messages name the driver, and those of malformed keys show all of them."""
+    """Validate topology keys. As upstream, messages name the driver."""
     repeats = repeat_positions(keys)
     for position, key in enumerate(keys):
         if not key:
             yield field.required(path)
         if position in repeats:
             yield field.duplicate(path, key)
-        yield from check_all(path, list(keys), names.check_qualified_name(key))
+        yield from check_all(path, key, names.check_qualified_name(key))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _RECLAIM_POLICIES: Final = ("Delete", "Retain")
 _BINDING_MODES: Final = ("Immediate", "WaitForFirstConsumer")
 _TOPOLOGIES: Final = Path("allowedTopologies")
+#: Maximum number of errors about one term, for which upstream has no limit.
+_DUPLICATES_MAX: Final = 100
 _FIXED: Final = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
 
 
@@ -52,7 +55,8 @@ def storage_class_warnings(obj: Tree) -> Iterator[str]:
 
 
 def _validate_topologies(terms: Sequence[Tree]) -> Iterator[FieldError]:
-    seen: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}  # an empty term is rejected as a duplicate
+    # as upstream, a term gets an error for each equal one before it, and an empty one for each term in addition
+    counts: Counter[frozenset[tuple[str, frozenset[str]]]] = Counter({frozenset(): len(terms)})
     for position, term in enumerate(terms):
         expressions_path = _TOPOLOGIES.index(position).child("matchLabelExpressions")
         meaning: dict[str, frozenset[str]] = {}
@@ -63,9 +67,9 @@ def _validate_topologies(terms: Sequence[Tree]) -> Iterator[FieldError]:
                 yield field.duplicate(expressions_path.index(number).child("key"), key)
             meaning[key] = frozenset(expression.get("values") or ())
         requirements = frozenset(meaning.items())
-        if requirements in seen:
+        for _ in range(min(counts[requirements], _DUPLICATES_MAX)):
             yield field.duplicate(expressions_path, "")
-        seen.add(requirements)
+        counts[requirements] += 1
 
 
 def _validate_expression(expression: Tree, path: Path) -> Iterator[FieldError]:

@@ -67,6 +67,21 @@ def test_validate_storage_class_update_rejects_immutable_fields(edits, fault):
 
 
 @pytest.mark.parametrize(
+    ("terms", "positions"),
+    [
+        ([{}], [0]),
+        ([{}, {"matchLabelExpressions": [ZONES]}], [0, 0]),
+        ([{"matchLabelExpressions": [ZONES]}] * 3, [1, 2, 2]),
+    ],
+)
+def test_validate_storage_class_reports_each_equal_topology(terms, positions):
+    storage_class = defaulted(StorageClassStrategy(), named(provisioner="example.com/disk", allowedTopologies=terms))
+    assert texts(validate_storage_class(storage_class)) == [
+        f'allowedTopologies[{position}].matchLabelExpressions: Duplicate value: ""' for position in positions
+    ]
+
+
+@pytest.mark.parametrize(
     "edits", [{"allowVolumeExpansion": True}, {"mountOptions": ["ro"]}, {"allowedTopologies": None}]
 )
 def test_validate_storage_class_update_accepts_mutable_fields(edits):
