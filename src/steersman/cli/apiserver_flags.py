@@ -10,7 +10,14 @@ from typing import Final
 from steersman.cli import values
 from steersman.cli.audit_flags import AUDIT_FLAGS
 from steersman.cli.auth_flags import AUTHENTICATION_FLAGS, AUTHORIZATION_FLAGS
-from steersman.cli.base_flags import DEBUGGING_FLAGS, FEATURE_FLAGS, LOGS_FLAGS, METRICS_FLAGS
+from steersman.cli.base_flags import (
+    DEBUGGING_FLAGS,
+    FEATURE_FLAGS,
+    LOGS_FLAGS,
+    METRICS_FLAGS,
+    TLS_POLICY_FLAGS,
+    TLS_SNI_FLAG,
+)
 from steersman.cli.etcd_flags import ETCD_FLAGS
 from steersman.cli.flag_table import Flag, FlagTable
 
@@ -159,28 +166,9 @@ _SECURE_SERVING: Final = (
         values.path,
         "File with the x509 certificate for HTTPS, followed by intermediate certificates (default a generated one)",
     ),
-    Flag(
-        "tls-cipher-suites",
-        values.names,
-        "Cipher suites for TLS 1.2, by their IANA names (default those of OpenSSL)",
-    ),
-    Flag(
-        "tls-curve-preferences",
-        values.integers,
-        "Curves for the key exchange by their numeric IDs, the most preferred first (default those of OpenSSL)",
-    ),
-    Flag(
-        "tls-min-version",
-        values.tls_version,
-        "Minimum TLS version: VersionTLS12 (the default) or VersionTLS13; older ones are raised to VersionTLS12",
-    ),
+    *TLS_POLICY_FLAGS,
     Flag("tls-private-key-file", values.path, "File with the private key of --tls-cert-file"),
-    Flag(
-        "tls-sni-cert-key",
-        values.certificate_pairs,
-        "Certificate and key for some host names: cert.pem,key.pem or cert.pem,key.pem:*.foo.com,foo.com; without names, for"
-        " those of the certificate; may be repeated",
-    ),
+    TLS_SNI_FLAG,
 )
 _FEATURES: Final = (
     *DEBUGGING_FLAGS,

@@ -1,4 +1,4 @@
-"""Flags that all Kubernetes components have: logs, metrics, debugging, feature gates, leader election, ``--version``.
+"""Flags that all Kubernetes components have: logs, metrics, debugging, feature gates, TLS, leader election, ``--version``.
 
 Upstream: ``k8s.io/component-base`` (``logs``, ``metrics``, ``compatibility``, ``config/options``, ``version/verflag``).
 """
@@ -25,6 +25,29 @@ _NO_PPROF: Final = "there is no Go runtime to profile"
 DEBUGGING_FLAGS: Final = (
     Flag("contention-profiling", values.boolean, "Profile lock contention", unused=_NO_PPROF),
     Flag("profiling", values.boolean, "Serve profiles at /debug/pprof and the verbosity of the log at /debug/flags/v"),
+)
+TLS_POLICY_FLAGS: Final = (
+    Flag(
+        "tls-cipher-suites",
+        values.names,
+        "Cipher suites for TLS 1.2, by their IANA names (default those of OpenSSL)",
+    ),
+    Flag(
+        "tls-curve-preferences",
+        values.integers,
+        "Curves for the key exchange by their numeric IDs, the most preferred first (default those of OpenSSL)",
+    ),
+    Flag(
+        "tls-min-version",
+        values.tls_version,
+        "Minimum TLS version: VersionTLS12 (the default) or VersionTLS13; older ones are raised to VersionTLS12",
+    ),
+)
+TLS_SNI_FLAG: Final = Flag(
+    "tls-sni-cert-key",
+    values.certificate_pairs,
+    "Certificate and key for some host names: cert.pem,key.pem or cert.pem,key.pem:*.foo.com,foo.com; without names, for"
+    " those of the certificate; may be repeated",
 )
 FEATURE_FLAGS: Final = (
     Flag(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from steersman.cli import values
+from steersman.cli.base_flags import TLS_POLICY_FLAGS, TLS_SNI_FLAG
 from steersman.cli.flag_table import Flag, FlagTable
 
 _ONE_REQUEST: Final = "connections are HTTP/1.1"
@@ -36,28 +37,9 @@ SERVING_FLAGS: Final[FlagTable] = {
         Flag("permit-port-sharing", values.boolean, "Listen with SO_REUSEPORT"),
         Flag("secure-port", values.port, "Port for HTTPS with authentication and authorization; 0 for none"),
         Flag("tls-cert-file", str, "File with the x509 certificate for HTTPS, followed by intermediate certificates"),
-        Flag(
-            "tls-cipher-suites",
-            values.names,
-            "Cipher suites for TLS 1.2, by their IANA names (default those of OpenSSL)",
-        ),
-        Flag(
-            "tls-curve-preferences",
-            values.integers,
-            "Curves for the key exchange by their numeric IDs, the most preferred first (default those of OpenSSL)",
-        ),
-        Flag(
-            "tls-min-version",
-            values.tls_version,
-            "Minimum TLS version: VersionTLS12 (the default) or VersionTLS13; older ones are raised to VersionTLS12",
-        ),
+        *TLS_POLICY_FLAGS,
         Flag("tls-private-key-file", str, "File with the private key of --tls-cert-file"),
-        Flag(
-            "tls-sni-cert-key",
-            values.certificate_pairs,
-            "Certificate and key for some host names: cert.pem,key.pem or cert.pem,key.pem:*.foo.com,foo.com; without names,"
-            " for those of the certificate; may be repeated",
-        ),
+        TLS_SNI_FLAG,
     ),
     "authentication": (
         Flag("authentication-kubeconfig", str, "Kubeconfig of the cluster that reviews tokens"),
