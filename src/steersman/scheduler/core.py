@@ -21,7 +21,7 @@ from steersman.scheduler.hints import NodeHintContext, node_queueing_hint, pod_q
 from steersman.scheduler.plugins.dynamic_resources import DynamicResources, PostFilterResult, Reservation
 from steersman.scheduler.plugins.volume_binding import VolumeBinding
 from steersman.scheduler.preemption import Preemption
-from steersman.scheduler.profiles import make_profile
+from steersman.scheduler.profile import make_profile
 from steersman.scheduler.queue import NO_OBJECT, ClusterEvent, ObjectChange, SchedulingQueue
 from steersman.scheduler.snapshot import Snapshot
 from steersman.scheduler.volumes import Binding, VolumeCatalog
@@ -33,14 +33,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.scheduler.configuration.settings import ProfileSettings, Settings
-    from steersman.scheduler.cycle import Profile
-    from steersman.scheduler.framework import Extenders, Rejection
+    from steersman.scheduler.framework import Extenders, Rejection, Victims
     from steersman.scheduler.hints import QueueingHint
     from steersman.scheduler.objects import Node, Pod
     from steersman.scheduler.out_of_tree.runtime import PluginRuntime
     from steersman.scheduler.out_of_tree.waiting import PermitWait
     from steersman.scheduler.pod_info import PodInfo
-    from steersman.scheduler.preemption import Victims
+    from steersman.scheduler.profile import Profile
     from steersman.scheduler.queue import QueuedPod
 
 _log = logging.getLogger(__name__)

@@ -10,18 +10,18 @@ import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.scheduler.fit_error import FitError
-from steersman.scheduler.framework import EXTENDER, ExtenderError, PodFilter, PreFilterRejection, Rejection
-from steersman.scheduler.node_results import NodeResult, NodeResultCache
+from steersman.scheduler.framework import EXTENDER, ExtenderError, Nominations, PreFilterRejection, Rejection
+from steersman.scheduler.profile import run_filters
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from steersman.scheduler.configuration.settings import ProfileSettings
-    from steersman.scheduler.framework import Extenders, LocalPlugin, Plugin
+    from steersman.scheduler.framework import Extenders, PodFilter
     from steersman.scheduler.node_info import NodeInfo
-    from steersman.scheduler.out_of_tree.runtime import PluginRuntime
+    from steersman.scheduler.node_results import NodeResult
     from steersman.scheduler.pod_info import PodInfo
+    from steersman.scheduler.profile import Profile
     from steersman.scheduler.snapshot import Snapshot
 
 _log = logging.getLogger(__name__)
@@ -33,10 +33,8 @@ _NOT_IN_PREFILTER_RESULT: Final = Rejection(
     "NodeAffinity", ("node(s) didn't satisfy plugin(s) [NodeAffinity]",), resolvable=False
 )
 
-#: Nominated pods by UID, by node.
-Nominations = dict[str, dict[str, "PodInfo"]]
 #: Feasible nodes with the results of the local plugins.
-Feasible = list[tuple["NodeInfo", NodeResult]]
+Feasible = list[tuple["NodeInfo", "NodeResult"]]
 
 
 class Decision(NamedTuple):
@@ -46,56 +44,6 @@ class Decision(NamedTuple):
     #: Numbers of nodes that were evaluated and that passed all filters.
     evaluated: int
     feasible: int
-
-
-class Profile:
-    """The plugins for one scheduler name, in order, with their score weights.
-
-    Plugins that depend on the pod and one node only (``LocalPlugin``) run before the others whatever the configured
-    order, because their results are cached.
-    """
-
-    def __init__(
-        self,
-        *,
-        local_filters: Sequence[LocalPlugin],
-        local_score_plugins: Sequence[tuple[LocalPlugin, int]],
-        filter_plugins: Sequence[Plugin],
-        score_plugins: Sequence[tuple[Plugin, int]],
-        settings: ProfileSettings,
-        runtime: PluginRuntime | None = None,
-    ) -> None:
-        """``runtime``: that of the out-of-tree plugins, if there are any."""
-        self.settings: Final = settings
-        self.runtime: Final = runtime
-        self.name: Final = settings.scheduler_name
-        self.percentage_of_nodes: Final = settings.percentage_of_nodes_to_score
-        #: True if only the nodes named by ``metadata.name`` affinity are evaluated (``PreFilterResult``).
-        self.uses_prefilter_result: Final = settings.plugins.has("preFilter", "NodeAffinity")
-        #: By name.
-        self.local_filters: Final = {plugin.name: plugin for plugin in local_filters}
-        self.node_results: Final = NodeResultCache(local_filters, [plugin for plugin, _ in local_score_plugins])
-        self.local_score_plugins: Final = tuple(local_score_plugins)
-        self.score_plugins: Final = tuple(score_plugins)
-        self._filter_plugins: Final = tuple(filter_plugins)
-
-    def pre_filter(self, pod: PodInfo, cluster: Snapshot) -> list[PodFilter]:
-        """Run the PreFilter plugins; return the filters that apply to the pod. Raises ``PreFilterRejection``."""
-        prepared = (plugin.pre_filter(pod, cluster) for plugin in self._filter_plugins)
-        return [pod_filter for pod_filter in prepared if pod_filter is not None]
-
-    def filter(self, pod: PodInfo, node: NodeInfo, filters: Iterable[PodFilter]) -> Rejection | None:
-        """Run all filters without the cache, for hypothetical states of a node; return the first rejection."""
-        return self.node_results.filter(pod, node) or run_filters(filters, node)
-
-
-def run_filters(filters: Iterable[PodFilter], node: NodeInfo) -> Rejection | None:
-    """Return the first rejection of ``filters``, or None."""
-    for pod_filter in filters:
-        rejection = pod_filter(node)
-        if rejection is not None:
-            return rejection
-    return None
 
 
 async def _passing(

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
     from steersman.scheduler.node_info import NodeInfo
     from steersman.scheduler.pod_info import PodInfo
-    from steersman.scheduler.preemption import Victims
     from steersman.scheduler.snapshot import Snapshot
+
+#: Nominated pods by UID, by node.
+Nominations = dict[str, dict[str, "PodInfo"]]
 
 SCORE_MAX: Final = 100
 #: Stands for all extenders among the plugins that rejected a pod. Upstream: ``ExtenderName``.
@@ -30,6 +32,16 @@ class Rejection(NamedTuple):
     reasons: tuple[str, ...]
     #: False: UnschedulableAndUnresolvable, preemption cannot help.
     resolvable: bool = True
+
+
+class Victims(NamedTuple):
+    """Pods to evict from one node."""
+
+    node: str
+    #: Most important first.
+    pods: tuple[PodInfo, ...]
+    #: Number of PodDisruptionBudget violations.
+    violations: int
 
 
 class PreFilterRejection(Exception):  # noqa: N818 — a result, not an error

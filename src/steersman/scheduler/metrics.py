@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prometheus_client import Metric
 
     from steersman.scheduler.core import UnschedulablePod
-    from steersman.scheduler.cycle import Profile
+    from steersman.scheduler.profile import Profile
     from steersman.scheduler.queue import SchedulingQueue
     from steersman.scheduler.snapshot import Snapshot
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.scheduler.fit_error import FitError, counted
-from steersman.scheduler.framework import ExtenderError, PreFilterRejection, Rejection
+from steersman.scheduler.framework import ExtenderError, PreFilterRejection, Rejection, Victims
 from steersman.scheduler.matching import label_selector
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Mapping, Sequence
 
-    from steersman.scheduler.cycle import Nominations, Profile
-    from steersman.scheduler.framework import Extenders, PodFilter
+    from steersman.scheduler.framework import Extenders, Nominations, PodFilter
     from steersman.scheduler.node_info import NodeInfo
     from steersman.scheduler.pod_info import PodInfo
+    from steersman.scheduler.profile import Profile
     from steersman.scheduler.snapshot import Snapshot
 
 _NAME: Final = "DefaultPreemption"
@@ -29,16 +29,6 @@ _NO_HELP: Final = "Preemption is not helpful for scheduling"
 _NO_VICTIMS: Final = Rejection(_NAME, ("No preemption victims found for incoming pod",), resolvable=False)
 #: Makes priorities non-negative, so that fewer victims always have the smaller sum.
 _PRIORITY_OFFSET: Final = 2**31
-
-
-class Victims(NamedTuple):
-    """Pods to evict from one node."""
-
-    node: str
-    #: Most important first.
-    pods: tuple[PodInfo, ...]
-    #: Number of PodDisruptionBudget violations.
-    violations: int
 
 
 class PreemptionResult(NamedTuple):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from steersman.client.client import Client
     from steersman.client.events import SeriesRecorder
+    from steersman.scheduler.framework import Victims
     from steersman.scheduler.pod_info import PodInfo
-    from steersman.scheduler.preemption import Victims
     from steersman.scheduler.volumes import Binding, VolumeCatalog
 
 _log = logging.getLogger(__name__)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.scheduler.configuration.extenders import ExtenderSettings
     from steersman.scheduler.extenders.http_extender import HTTPExtender
+    from steersman.scheduler.framework import Victims
     from steersman.scheduler.node_info import NodeInfo
     from steersman.scheduler.pod_info import PodInfo
-    from steersman.scheduler.preemption import Victims
     from steersman.scheduler.snapshot import Snapshot
 
 _log = logging.getLogger(__name__)

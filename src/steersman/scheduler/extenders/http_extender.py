@@ -17,8 +17,8 @@ from steersman.client.kubeconfig import ClusterAccess
 from steersman.client.transport import Request, TransportError, read_body
 from steersman.scheduler.configuration.errors import ConfigurationError
 from steersman.scheduler.extenders import wire
-from steersman.scheduler.framework import ExtenderError
-from steersman.scheduler.preemption import Victims, importance
+from steersman.scheduler.framework import ExtenderError, Victims
+from steersman.scheduler.preemption import importance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -15,9 +15,9 @@ from steersman.scheduler.framework import ExtenderError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from steersman.scheduler.framework import Victims
     from steersman.scheduler.node_info import NodeInfo
     from steersman.scheduler.pod_info import PodInfo
-    from steersman.scheduler.preemption import Victims
 
 #: Scores of extenders range from 0 to 10 (``MaxExtenderPriority``).
 PRIORITY_MAX: Final = 10
