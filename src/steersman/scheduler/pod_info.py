@@ -103,6 +103,7 @@ class PodInfo:
         "started",
         "tolerations",
         "uid",
+        "volume_images",
     )
 
     def __init__(self, pod: Pod) -> None:
@@ -130,6 +131,10 @@ class PodInfo:
         self.images: Final = tuple(
             container.image or "" for container in [*(spec.initContainers or ()), *spec.containers]
         )
+        #: Images that are mounted as volumes.
+        self.volume_images: Final = tuple(
+            volume.image.reference or "" for volume in spec.volumes or () if volume.image is not None
+        )
         self.tolerations: Final[Sequence[Any]] = spec.tolerations or ()
         self.claims: Final = tuple(_claims(pod))
         #: ResourceClaims.
@@ -147,6 +152,7 @@ class PodInfo:
                 self.nonzero_requests,
                 self.host_ports,
                 self.images,
+                self.volume_images,
                 spec.nodeSelector,
                 spec.affinity.nodeAffinity if spec.affinity is not None else None,
                 spec.tolerations,

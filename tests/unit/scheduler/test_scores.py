@@ -219,6 +219,14 @@ def test_image_locality_scores_by_size_and_spread() -> None:
     assert scores("ImageLocality", world, of("10")) == {"a": 0, "b": 0}
 
 
+def test_image_locality_adds_images_of_volumes_to_the_size_only() -> None:
+    world = World(node("a", images=[image("i:latest", 300), image("model:v1", 300), image("data:v1", 600)]))
+    model, data = ({"name": name, "image": {"reference": f"{name}:v1"}} for name in ("model", "data"))
+    assert scores("ImageLocality", world, pod("p")) == {"a": 28}
+    assert scores("ImageLocality", world, pod("p", volumes=[model])) == {"a": 59}
+    assert scores("ImageLocality", world, pod("p", volumes=[model, data])) == {"a": 100}
+
+
 def test_inter_pod_affinity_normalizes_between_minimum_and_maximum() -> None:
     def preferred_term(weight: int, kind: str) -> Tree:
         term = {"podAffinityTerm": near({"app": "x"}, "zone"), "weight": weight}

@@ -17,7 +17,11 @@ _BYTES_MAX: Final = 1000 * 1024 * 1024
 
 
 class ImageLocality(Plugin):
-    """Image sizes are scaled by the share of nodes that have the image, to avoid hot spots."""
+    """Image sizes are scaled by the share of nodes that have the image, to avoid hot spots.
+
+    Images of volumes add to the size, but do not raise the size for the highest score.
+    Upstream: pkg/scheduler/framework/plugins/imagelocality/image_locality.go.
+    """
 
     name: ClassVar[str] = "ImageLocality"
 
@@ -26,7 +30,7 @@ class ImageLocality(Plugin):
             return None
         node_count = max(1, len(cluster.nodes))
         scaled_sizes = []
-        for image in pod.images:
+        for image in (*pod.images, *pod.volume_images):
             nodes = cluster.images.get(normalized_image(image))
             if nodes:
                 scaled_sizes.append({node: size * len(nodes) // node_count for node, size in nodes.items()})
