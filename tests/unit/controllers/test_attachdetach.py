@@ -181,6 +181,18 @@ async def test_volumes_of_a_deleted_node_are_detached(cluster, pod_spec):
     await cluster.until(is_attached_to(cluster, "m"))
 
 
+async def test_driver_that_needs_no_attaching_any_more_is_detached(cluster, pod_spec):
+    await cluster.start(build)
+    await bound(cluster, "n")
+    await using(cluster, pod_spec, "p", "n")
+    await cluster.until(is_attached_to(cluster, "n"))
+    driver = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "d"}}
+    await cluster.client.create({**driver, "spec": {"attachRequired": False}})
+    await cluster.until(is_attached_to(cluster))
+    await cluster.client.delete(tree("storage.k8s.io/v1", "CSIDriver"), "d")
+    await cluster.until(is_attached_to(cluster, "n"))
+
+
 class Refusing:
     """A client that can create nothing for Node ``n``."""
 

@@ -71,7 +71,7 @@ class AttachDetachController(ManagedController):
         self._attachments.add_index(_OF_NODE, _node_of_attachment)
         self._attachments.add_index(_OF_VOLUME, _volume_of_attachment)
         self._attachments.add_callback(self._attachment_changed)
-        self._drivers = self.informer(CSIDriver)
+        self._drivers = self.watch(CSIDriver, keys=self._nodes_of_driver)
 
     def _nodes_of_claim(self, claim: PersistentVolumeClaim) -> list[str]:
         pods = self._pods.lister.by_index(_BY_CLAIM, f"{namespace_of(claim)}/{name_of(claim)}")
@@ -83,6 +83,18 @@ class AttachDetachController(ManagedController):
             return []
         pods = self._pods.lister.by_index(_BY_CLAIM, f"{reference.namespace}/{reference.name}")
         return [name for pod in pods for name in node_names(pod)]
+
+    def _nodes_of_driver(self, driver: CSIDriver) -> set[str]:
+        """Return the Nodes with attachments or pods for volumes of a driver: those that no longer need attaching are detached."""
+        name = name_of(driver)
+        volumes = (
+            volume
+            for volume in self._volumes.lister.list()
+            if volume.spec is not None and volume.spec.csi is not None and volume.spec.csi.driver == name
+        )
+        nodes = {node for volume in volumes for node in self._nodes_of_volume(volume)}
+        attachments = self._attachments.lister.list()
+        return nodes | {attached.spec.nodeName for attached in attachments if attached.spec.attacher == name}
 
     def _node_changed(self, change: Change[Node]) -> None:
         node = change.latest
