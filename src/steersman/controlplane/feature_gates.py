@@ -9,23 +9,29 @@ from steersman.controlplane.known_feature_gates import DEPRECATED, GA, KNOWN_FEA
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
-#: Gates with an effect in Steersman; all others have the behavior of their default in Kubernetes 1.36.
+#: Gates with an effect in Steersman, beside those of fields (``apiserver.kinds.disabled_fields``); all others have the
+#: behavior of their default in Kubernetes 1.36.
 IMPLEMENTED: Final = frozenset(
     {
         "APIResponseCompression", "APIServerIdentity", "AllowUnsafeMalformedObjectDeletion", "CBORServingAndStorage",
-        "ComponentFlagz", "ComponentStatusz", "CoordinatedLeaderElection", "PodTopologyLabelsAdmission", "WatchList",
+        "ComponentFlagz", "ComponentStatusz", "CoordinatedLeaderElection", "MaxUnavailableStatefulSet",
+        "PodTopologyLabelsAdmission", "WatchList",
     }
 )  # fmt: skip
 
 
-def check_feature_gates(gates: Mapping[str, bool]) -> list[str]:
-    """Return warnings to log. Raise ``OptionError`` for an unknown gate and for one that is locked to another value."""
-    return [warning for name, enabled in gates.items() for warning in _check(name, enabled=enabled)]
+def check_feature_gates(gates: Mapping[str, bool], also_implemented: Collection[str] = ()) -> list[str]:
+    """Return warnings to log. Raise ``OptionError`` for an unknown gate and for one that is locked to another value.
+
+    ``also_implemented``: further gates with an effect in the component.
+    """
+    implemented = IMPLEMENTED.union(also_implemented)
+    return [warning for name, enabled in gates.items() for warning in _check(name, implemented, enabled=enabled)]
 
 
-def _check(name: str, *, enabled: bool) -> list[str]:
+def _check(name: str, implemented: Collection[str], *, enabled: bool) -> list[str]:
     gate = KNOWN_FEATURE_GATES.get(name)
     if gate is None:
         nearest = difflib.get_close_matches(name, KNOWN_FEATURE_GATES, n=1)
@@ -40,7 +46,7 @@ def _check(name: str, *, enabled: bool) -> list[str]:
         stage = "deprecated" if gate.stage == DEPRECATED else "GA"
         warnings.append(f"Setting {stage} feature gate {name}={_go(enabled)}. It will be removed in a future release.")
     # AllBeta=false would switch off the gates of a stage that are on by default.
-    if name not in IMPLEMENTED and (enabled != gate.default or name == "AllBeta"):
+    if name not in implemented and (enabled != gate.default or name == "AllBeta"):
         warnings.append(
             f"feature gate {name}={_go(enabled)} has no effect: Steersman keeps the default of Kubernetes 1.36"
         )

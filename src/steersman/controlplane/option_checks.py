@@ -60,9 +60,10 @@ def check_options(options: APIServerOptions) -> list[str]:
     _check_etcd(options)
     warnings += check_tls_policy(options)
     if options.feature_gates:
-        from steersman.controlplane.feature_gates import check_feature_gates  # noqa: PLC0415 — few starts set gates
+        from steersman.apiserver.kinds.disabled_fields import GATES  # noqa: PLC0415 — few starts set gates
+        from steersman.controlplane.feature_gates import check_feature_gates  # noqa: PLC0415 — as above
 
-        warnings += check_feature_gates(options.feature_gates)
+        warnings += check_feature_gates(options.feature_gates, GATES)
     if options.runtime_config:
         from steersman.controlplane.runtime_config import check_runtime_config  # noqa: PLC0415 — as above
 

@@ -145,7 +145,11 @@ class Resources:
             labels_of=self._labels_of,
             authorizer=authorization.authorizer,
         )
-        return BuiltInKinds({**own, **authorization.strategies()}, event_ttl_seconds=int(options.event_ttl_seconds))
+        return BuiltInKinds(
+            {**own, **authorization.strategies()},
+            event_ttl_seconds=int(options.event_ttl_seconds),
+            gates=options.feature_gates,
+        )
 
     def _labels_of(self, namespace: str) -> dict[str, str] | None:
         """Return the labels of a cached namespace; None if it does not exist."""
@@ -214,6 +218,11 @@ def _strategies(
 
         return ResourceClaimTemplateStrategy(labels_of)
 
+    def stateful_sets() -> Strategy:
+        from steersman.apiserver.kinds.apps.statefulset.strategy import StatefulSetStrategy  # noqa: PLC0415
+
+        return StatefulSetStrategy(has_max_unavailable=options.feature_gates.get("MaxUnavailableStatefulSet", False))
+
     def leases() -> Strategy:
         from steersman.apiserver.kinds.coordination.lease.strategy import LeaseStrategy  # noqa: PLC0415
 
@@ -222,6 +231,7 @@ def _strategies(
     return {
         "services": services,
         "leases.coordination.k8s.io": leases,
+        "statefulsets.apps": stateful_sets,
         "resourceclaims.resource.k8s.io": claims,
         "resourceclaimtemplates.resource.k8s.io": templates,
     }

@@ -271,3 +271,66 @@ async def test_feature_gates_that_are_off_have_their_effect():
         streaming = "/api/v1/pods?watch=1&sendInitialEvents=1&resourceVersionMatch=NotOlderThan"
         assert (await server.request("GET", streaming)).code == 422
         assert "PodTopologyLabels" not in [plugin.name for plugin in server.core.resources.admission.plugins]
+
+
+async def test_fields_of_feature_gates_that_are_off_are_dropped():
+    gates = (
+        "ContainerRestartRules",
+        "EnvFiles",
+        "HostnameOverride",
+        "MatchLabelKeysInPodTopologySpread",
+        "PodLevelResources",
+    )
+    options = APIServerOptions(ephemeral=True, feature_gates=dict.fromkeys(gates, False))
+    container = {"name": "c", "image": "i", "restartPolicy": "Never"}
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": {"a": "b"}},
+        "matchLabelKeys": ["c"],
+    }
+    spec = {
+        "containers": [container],
+        "hostnameOverride": "h",
+        "resources": {"limits": {"cpu": "1"}},
+        "topologySpreadConstraints": [spread],
+    }
+    template = {"metadata": {"labels": {"a": "b", "c": "d"}}, "spec": spec}
+    objects = {
+        "/api/v1/namespaces/default/pods": {"metadata": {"name": "a", "labels": {"c": "d"}}, "spec": spec},
+        "/apis/apps/v1/namespaces/default/deployments": {
+            "metadata": {"name": "a"},
+            "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
+        },
+    }
+    async with InProcessAPIServer(options=options) as server:
+        await server.request(
+            "POST", "/api/v1/namespaces/default/serviceaccounts", body=b'{"metadata":{"name":"default"}}'
+        )
+        for path, obj in objects.items():
+            answer = await server.request("POST", path, body=json.dumps(obj).encode())
+            assert answer.code == 201, answer.json()
+            stored = answer.json()["spec"]
+            stored = stored.get("template", {"spec": stored})["spec"]
+            assert stored.keys().isdisjoint(("hostnameOverride", "resources"))
+            assert "restartPolicy" not in stored["containers"][0]
+            expected = {name: value for name, value in spread.items() if name != "matchLabelKeys"}
+            assert stored["topologySpreadConstraints"] == [expected]
+
+
+@pytest.mark.parametrize("is_enabled", [False, True])
+async def test_max_unavailable_of_stateful_sets_needs_its_feature_gate(is_enabled):
+    gates = {"MaxUnavailableStatefulSet": is_enabled}
+    options = APIServerOptions(ephemeral=True, feature_gates=gates)
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"serviceName": "s", "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    async with InProcessAPIServer(options=options) as server:
+        shown = []
+        for name, rolling in (("a", {}), ("b", {"maxUnavailable": 2})):
+            obj = {"metadata": {"name": name}, "spec": {**spec, "updateStrategy": {"rollingUpdate": rolling}}}
+            path = "/apis/apps/v1/namespaces/default/statefulsets"
+            answer = await server.request("POST", path, body=json.dumps(obj).encode())
+            assert answer.code == 201, answer.json()
+            shown.append(answer.json()["spec"]["updateStrategy"]["rollingUpdate"].get("maxUnavailable"))
+    assert shown == ([1, 2] if is_enabled else [None, None])

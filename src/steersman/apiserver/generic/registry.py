@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from steersman.storage.store import Store
 
     Conversion = Callable[[Tree], Tree]
+    #: Drops disabled fields of an object that is to be stored; its second argument is the stored one, None for a create.
+    DropDisabled = Callable[[Tree, Tree | None], None]
 
 
 class Kinds(Protocol):
@@ -50,6 +52,9 @@ class Kinds(Protocol):
 
     def ttl_seconds(self, resource: Resource) -> int | None:
         """Return the time after which objects expire; None where they do not."""
+
+    def drop_disabled(self, resource: Resource) -> DropDisabled | None:
+        """Return the function that drops fields of feature gates that are off; None where there are none."""
 
 
 class StoredResource:
@@ -154,9 +159,10 @@ class Registry:
         lifetimes: Lifetimes | None = None,
         codec: StorageCodec | None = None,
         keeps_api_version: bool = False,
+        drop_disabled: DropDisabled | None = None,
     ) -> StoredResource:
         """Create the cache and generic store of a resource. Without ``codec`` (custom resources), values are JSON;
-        ``keeps_api_version``: see ``Layout``.
+        ``keeps_api_version``: see ``Layout``; ``drop_disabled``: see ``Kinds``.
         """
         kind, api_version = resource.kind, resource.storage_api_version
         store = store_of(self.store, f"{resource.key_prefix}/")
@@ -177,6 +183,7 @@ class Registry:
             group=api_version.rpartition("/")[0],
             identities=self.identities,
             lifetimes=lifetimes,
+            drop_disabled=drop_disabled,
         )
         return StoredResource(cache, objects, strategy)
 
@@ -199,7 +206,11 @@ class Registry:
         if stored is None:
             strategy = self._kinds.strategy(resource)
             stored = self._stored[resource.key_prefix] = self.create_stored(
-                resource, strategy, lifetimes=self._lifetimes(resource), codec=self._codec(resource, strategy)
+                resource,
+                strategy,
+                lifetimes=self._lifetimes(resource),
+                codec=self._codec(resource, strategy),
+                drop_disabled=self._kinds.drop_disabled(resource),
             )
         to_storage, from_storage = self._kinds.conversions(resource)
         return ServedResource(

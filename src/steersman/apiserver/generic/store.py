@@ -63,6 +63,7 @@ class ObjectStore:
     """Generic store of one resource; see the module for its guarantees. ``ctx`` has namespace, time, dry run and the resource name of messages."""
 
     __slots__ = (
+        "_drop_disabled",
         "_identities",
         "_is_metered",
         "_key_locks",
@@ -88,8 +89,12 @@ class ObjectStore:
         identities: Identities,
         lifetimes: Lifetimes | None = None,
         layout: Layout | None = None,
+        drop_disabled: Callable[[Tree, Tree | None], None] | None = None,
     ) -> None:
-        """``layout``: that of the objects in the write pipeline; None: the cache's, that of the storage version."""
+        """``layout``: that of the objects in the write pipeline; None: the cache's, that of the storage version.
+
+        ``drop_disabled``: see ``generic.registry.Kinds``.
+        """
         self._store: Final = store
         self.cache: Final = cache
         self.layout: Final = cache.layout if layout is None else layout
@@ -101,6 +106,7 @@ class ObjectStore:
         self._identities: Final = identities
         self._lifetimes: Final = lifetimes
         self._key_locks: Final = KeyLocks()
+        self._drop_disabled: Final = drop_disabled
         self._is_metered: Final[bool] = strategy.is_metered
         self._update_hooks: Final = strategy.update_hooks()
         #: Most kinds write no other keys, so their objects need no copy for another attempt.
@@ -194,6 +200,8 @@ class ObjectStore:
 
     def prepare_create(self, ctx: RequestContext, new: Tree) -> None:
         """Apply the strategy's preparation to a new object. Raises 400."""
+        if self._drop_disabled is not None:
+            self._drop_disabled(new, None)
         prepare_create(self.strategy, ctx, new)
 
     def validate_create(self, ctx: RequestContext, new: Tree) -> None:
@@ -202,6 +210,8 @@ class ObjectStore:
 
     def prepare_update(self, ctx: RequestContext, new: Tree, old: Tree, subresource: str) -> None:
         """Apply the strategy's preparation to a change through a subresource (or none). Raises 400."""
+        if self._drop_disabled is not None:
+            self._drop_disabled(new, old)
         prepare_update(self.strategy, self._update_hooks[subresource], ctx, new, old, namespaced=self.namespaced)
 
     def validate_update(self, ctx: RequestContext, new: Tree, old: Tree, subresource: str) -> None:

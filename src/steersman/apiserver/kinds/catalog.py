@@ -11,6 +11,7 @@ from steersman.apiserver.kinds.strategies import strategy_class
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.strategy import Strategy
     from steersman.apiserver.kinds.conversion import Conversion
     from steersman.schema.resources import Resource
@@ -41,10 +42,15 @@ class BuiltInKinds:
         strategies: Mapping[str, Callable[[], Strategy]] | None = None,
         *,
         event_ttl_seconds: int = EVENT_TTL_SECONDS,
+        gates: Mapping[str, bool] | None = None,
     ) -> None:
-        """``strategies``: constructors by group resource, for kinds whose strategies take parameters."""
+        """``strategies``: constructors by group resource, for kinds whose strategies take parameters.
+
+        ``gates``: feature gates that are set.
+        """
         self._strategies: Final = dict(strategies or {})
         self._event_ttl_seconds: Final = event_ttl_seconds
+        self._gates: Final = dict(gates or {})
 
     def strategy(self, resource: Resource) -> Strategy:
         """Return a new strategy. Raises ``LookupError`` for a kind without one."""
@@ -67,3 +73,12 @@ class BuiltInKinds:
     def ttl_seconds(self, resource: Resource) -> int | None:
         """Return ``--event-ttl`` for Events; other objects do not expire."""
         return self._event_ttl_seconds if resource.kind == "Event" else None
+
+    def drop_disabled(self, resource: Resource) -> Callable[[Tree, Tree | None], None] | None:
+        """Return the function that drops fields of feature gates that are off; None where there are none."""
+        if all(self._gates.values()):
+            return None
+        from steersman.apiserver.kinds.disabled_fields import disabled_fields  # noqa: PLC0415 — few switch gates off
+
+        disabled = disabled_fields(resource.group_resource, self._gates)
+        return None if disabled is None else disabled.drop

@@ -43,12 +43,16 @@ class StatefulSetStrategy(Strategy):
         Column("Images", priority=1, description=columns.IMAGES_TEXT),
     )
 
+    def __init__(self, *, has_max_unavailable: bool = False) -> None:
+        """``has_max_unavailable``: the feature gate MaxUnavailableStatefulSet; without it the field is dropped."""
+        self._has_max_unavailable: Final = has_max_unavailable
+
     def default(self, obj: Tree, version: str) -> None:
         spec = obj.setdefault("spec", {})
         default_pod_template(spec.setdefault("template", {}))
         if not spec.get("podManagementPolicy"):
             spec["podManagementPolicy"] = "OrderedReady"
-        _default_update_strategy(spec.setdefault("updateStrategy", {}))
+        _default_update_strategy(spec.setdefault("updateStrategy", {}), has_max_unavailable=self._has_max_unavailable)
         retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
         for event in ("whenDeleted", "whenScaled"):
             if not retention.get(event):
@@ -62,11 +66,13 @@ class StatefulSetStrategy(Strategy):
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         super().prepare_for_create(ctx, obj)
-        _drop_max_unavailable(obj, None)
+        if not self._has_max_unavailable:
+            _drop_max_unavailable(obj, None)
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_update(ctx, obj, old)
-        _drop_max_unavailable(obj, old)
+        if not self._has_max_unavailable:
+            _drop_max_unavailable(obj, old)
 
     def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
         return names.name_is_dns_label(name, prefix=prefix)
@@ -103,18 +109,21 @@ class StatefulSetStrategy(Strategy):
         ]
 
 
-def _default_update_strategy(strategy: Tree) -> None:
+def _default_update_strategy(strategy: Tree, *, has_max_unavailable: bool) -> None:
     if not strategy.get("type"):
         strategy["type"] = "RollingUpdate"
         if strategy.get("rollingUpdate") is None:
             strategy["rollingUpdate"] = {}
     rolling = strategy.get("rollingUpdate")
-    if strategy["type"] == "RollingUpdate" and rolling is not None and rolling.get("partition") is None:
-        rolling["partition"] = 0
+    if strategy["type"] == "RollingUpdate" and rolling is not None:
+        if rolling.get("partition") is None:
+            rolling["partition"] = 0
+        if has_max_unavailable and rolling.get("maxUnavailable") is None:
+            rolling["maxUnavailable"] = 1
 
 
 def _drop_max_unavailable(obj: Tree, old: Tree | None) -> None:
-    """Drop ``maxUnavailable`` unless the old object has it (feature gate MaxUnavailableStatefulSet, off by default)."""
+    """Drop ``maxUnavailable`` unless the old object has it."""
     if old is None or _rolling(old).get("maxUnavailable") is None:
         _rolling(obj).pop("maxUnavailable", None)
 
