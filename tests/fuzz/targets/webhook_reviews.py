@@ -12,12 +12,12 @@ from tests.fuzz.targets.json_patches import draw_operation
 from steersman.apimachinery.codec import DecodeError, decode_json, encode
 from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.patch.json_patch import apply_json_patch, parse_json_patch
+from steersman.apimachinery.reviews import ReviewDecodeError
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission import webhook_review
 from steersman.apiserver.crd import conversion_review
 from steersman.apiserver.webhooks.client import WebhookCallError, json_body
 from steersman.apiserver.webhooks.connection import Answer
-from steersman.apiserver.webhooks.review import ReviewDecodeError
 from steersman.schema.protobuf import encode_body
 
 TOKENS = (b"A", b"a", b"C", b"c", b"E", b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1",', b'"response":{"uid":"u",', b'"allowed":true',

@@ -12,9 +12,9 @@ from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.durations import format_duration
 from steersman.apimachinery.names import check_qualified_name
+from steersman.apimachinery.reviews import read_review
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.webhooks.client import WebhookCallError
-from steersman.apiserver.webhooks.review import ReviewDecodeError, read_review
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,10 +160,7 @@ def _spec_of(pod: Tree, attributes: Attributes) -> Tree:
 
 def _read(body: bytes) -> _Review:
     """Read an answer. Raises ValueError."""
-    try:
-        review, _, _ = read_review(body, group=_GROUP, version=_VERSION, kind=_KIND)
-    except ReviewDecodeError as error:
-        raise ValueError(str(error)) from None
+    review, _, _ = read_review(body, group=_GROUP, version=_VERSION, kind=_KIND)
     status = review.get("status")
     if status is not None and not isinstance(status, dict):
         raise ValueError("status is no object")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery.errors import StatusError, internal_error
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.names import check_qualified_name
+from steersman.apimachinery.reviews import ReviewDecodeError
 from steersman.apiserver.admission.admission_request import objects_in_version
 from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.admission.validating_policy import PolicySources, variables_of
@@ -28,7 +29,6 @@ from steersman.apiserver.admission.webhook_review import (
 from steersman.apiserver.authz.pending import allow_with_decisions
 from steersman.apiserver.generic.identity import Identities
 from steersman.apiserver.webhooks.client import WebhookCallError, WebhookConfigError
-from steersman.apiserver.webhooks.review import ReviewDecodeError
 from steersman.apiserver.workers import in_worker, is_large
 
 if TYPE_CHECKING:

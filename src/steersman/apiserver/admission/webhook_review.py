@@ -12,18 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from steersman.apimachinery.codec import DecodeError, encode
 from steersman.apimachinery.errors import StatusError, bad_request
 from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.reviews import ReviewDecodeError, read_review, text_field, type_error, verify_kind
 from steersman.apiserver.admission.admission_request import fields_of_write
 from steersman.apiserver.kinds.shared.webhook_clients import REVIEW_VERSIONS
-from steersman.apiserver.webhooks.review import (
-    AdmissionResponse,
-    AdmissionReview,
-    ReviewDecodeError,
-    read_admission_review,
-    read_review,
-    text_field,
-    type_error,
-    verify_kind,
-)
+from steersman.apiserver.webhooks.review import AdmissionResponse, AdmissionReview, read_admission_review
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from steersman.apimachinery.reviews import ReviewDecodeError, read_review
 from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed
 from steersman.apiserver.request import UserInfo
 
@@ -35,7 +36,7 @@ class WebhookTokens:
     def __init__(self, post: Post, *, version: str, audiences: Sequence[str]) -> None:
         """``version``: ``v1`` or ``v1beta1``. ``audiences``: of this server, for webhooks that do not know audiences."""
         self._post: Final = post
-        self._api_version: Final = f"{_GROUP}/{version}"
+        self._version: Final = version
         self._audiences: Final = tuple(audiences)
 
     async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
@@ -45,7 +46,7 @@ class WebhookTokens:
             spec["audiences"] = list(audiences)
         body = {
             "kind": _KIND,
-            "apiVersion": self._api_version,
+            "apiVersion": f"{_GROUP}/{self._version}",
             "metadata": {},
             "spec": spec,
             "status": {"user": {}},
@@ -60,15 +61,9 @@ class WebhookTokens:
     def _status(self, answer: bytes) -> dict[str, Any]:
         """Return the status of an answer. Raises ``ReviewError``."""
         try:
-            review = msgspec.json.decode(answer)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ReviewError(f"the answer is no JSON: {error}") from error
-        if not isinstance(review, dict):
-            raise ReviewError("the answer is no object")
-        # Without kind and version the answer counts as one of the request's, as client-go decodes it.
-        kind, version = review.get("kind") or _KIND, review.get("apiVersion") or self._api_version
-        if (kind, version) != (_KIND, self._api_version):
-            raise ReviewError(f"the answer is a {kind} of {version}, expected a {_KIND} of {self._api_version}")
+            review, _, _ = read_review(answer, group=_GROUP, version=self._version, kind=_KIND)
+        except ReviewDecodeError as error:
+            raise ReviewError(str(error)) from error
         return _object(review, "status")
 
     def _reviewed(self, status: dict[str, Any], audiences: Sequence[str]) -> Reviewed | None:

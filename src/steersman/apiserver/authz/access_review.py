@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from steersman.apimachinery.reviews import ReviewDecodeError, verify_kind
 from steersman.apimachinery.selectors.labels import Operator
 
 if TYPE_CHECKING:
@@ -103,10 +104,6 @@ _decode: Final = msgspec.json.Decoder(_Review).decode
 _NO_STATUS: Final = ReviewStatus()
 
 
-class ReviewDecodeError(ValueError):
-    """The answer is no review of the requested version."""
-
-
 def review_spec(user: UserInfo, info: RequestInfo) -> ReviewSpec:
     """Return the spec of the review of a request."""
     resource, path = None, None
@@ -167,9 +164,7 @@ def read_status(body: bytes, *, version: str) -> ReviewStatus:
         review = _decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ReviewDecodeError(f"the answer is no {KIND}: {error}") from None
-    api_version, kind = review.api_version or f"{GROUP}/{version}", review.kind or KIND
-    if (api_version, kind) != (f"{GROUP}/{version}", KIND):
-        raise ReviewDecodeError(f'the answer is a "{kind}" of "{api_version}", expected {KIND} of {GROUP}/{version}')
+    verify_kind(review.api_version or "", review.kind or "", f"{GROUP}/{version}", KIND)
     return review.status or _NO_STATUS
 
 

@@ -12,7 +12,7 @@ from steersman.apimachinery.codec import encode
 from steersman.apimachinery.field import Path, aggregate
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.metadata_validation import validate_annotations, validate_labels
-from steersman.apiserver.webhooks.review import ReviewDecodeError, read_review, text_field, type_error
+from steersman.apimachinery.reviews import ReviewDecodeError, read_review, text_field, type_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from steersman.apimachinery.errors import plain_error
+from steersman.apimachinery.reviews import ReviewDecodeError
 from steersman.apiserver.crd.conversion_metrics import ConversionMetrics, FailureType
 from steersman.apiserver.crd.conversion_review import (
     InvalidObjectError,
@@ -21,7 +22,6 @@ from steersman.apiserver.crd.conversion_review import (
 from steersman.apiserver.crd.pruning import prune
 from steersman.apiserver.kinds.shared.webhook_clients import REVIEW_VERSIONS
 from steersman.apiserver.webhooks.client import RESPONSE_BYTES_MAX, WebhookCallError, WebhookConfigError, target_of
-from steersman.apiserver.webhooks.review import ReviewDecodeError
 from steersman.apiserver.workers import in_worker, is_large
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from steersman.apimachinery.reviews import ReviewDecodeError
 from steersman.apiserver.admission.webhook_review import (
     InvalidResponseError,
-    ReviewDecodeError,
     denial,
     read_response,
 )

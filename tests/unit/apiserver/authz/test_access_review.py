@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from steersman.apimachinery.reviews import ReviewDecodeError
 from steersman.apimachinery.selectors import parse_label_selector
 from steersman.apiserver.authz.access_review import (
-    ReviewDecodeError,
     ReviewStatus,
     condition_request,
     encode_spec,
