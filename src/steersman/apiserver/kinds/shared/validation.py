@@ -50,6 +50,12 @@ def check_supported(value: Any, supported: Sequence[str], path: Path) -> Iterato
         yield field.not_supported(path, value, supported)
 
 
+def check_one_of(value: Any, supported: Sequence[str], path: Path) -> Iterator[FieldError]:
+    """Validate that a value is one of the supported ones; none and an empty one are as unsupported as any other."""
+    if value not in supported:
+        yield field.not_supported(path, value or "", supported)
+
+
 def repeat_positions(items: Iterable[Any]) -> frozenset[int]:
     """Return the positions of items that equal an earlier one. Items are JSON values of any type."""
     seen: set[Any] = set()

@@ -9,6 +9,7 @@ from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.validation import (
     check_all,
     check_not_negative,
+    check_one_of,
     check_supported,
     check_unchanged,
     validate_dns_label,
@@ -35,6 +36,14 @@ def test_check_supported_lists_supported_values():
         'spec.f: Unsupported value: "C": supported values: "A", "B"'
     ]
     assert error_texts(check_supported("A", ("A", "B"), P)) == []
+
+
+@pytest.mark.parametrize(("value", "shown"), [("C", "C"), ("", ""), (None, "")])
+def test_check_one_of_rejects_other_and_empty_values(value: str | None, shown: str):
+    assert error_texts(check_one_of(value, ("A", "B"), P)) == [
+        f'spec.f: Unsupported value: "{shown}": supported values: "A", "B"'
+    ]
+    assert error_texts(check_one_of("A", ("A", "B"), P)) == []
 
 
 @pytest.mark.parametrize(("value", "count"), [(None, 0), (0, 0), (1, 0), (-1, 1)])

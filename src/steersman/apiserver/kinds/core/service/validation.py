@@ -30,6 +30,7 @@ from steersman.apiserver.kinds.shared.endpoint_addresses import validate_endpoin
 from steersman.apiserver.kinds.shared.validation import (
     PROTOCOLS,
     check_all,
+    check_one_of,
     check_supported,
     validate_port_number_or_name,
 )
@@ -302,11 +303,11 @@ def _validate_traffic_policies(spec: Tree) -> Iterator[FieldError]:
     if internal is None and spec.get("type") in (CLUSTER_IP, NODE_PORT, LOAD_BALANCER):
         yield field.required(path)
     elif internal is not None:
-        yield from check_supported(internal, ("Cluster", "Local"), path)
+        yield from check_one_of(internal, ("Cluster", "Local"), path)
     distribution = spec.get("trafficDistribution")
     if distribution is not None:
         supported = ("PreferClose", "PreferSameZone", "PreferSameNode")
-        yield from check_supported(distribution, supported, _SPEC.child("trafficDistribution"))
+        yield from check_one_of(distribution, supported, _SPEC.child("trafficDistribution"))
 
 
 # -- warnings

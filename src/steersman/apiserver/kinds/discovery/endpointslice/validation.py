@@ -9,7 +9,13 @@ from steersman.apimachinery.addresses import check_canonical_ip, check_ip_loosel
 from steersman.apimachinery.metadata_validation import validate_labels
 from steersman.apiserver.kinds.shared.address_warnings import ip_warnings
 from steersman.apiserver.kinds.shared.endpoint_addresses import validate_endpoint_ip
-from steersman.apiserver.kinds.shared.validation import PROTOCOLS, check_all, check_supported, check_unchanged
+from steersman.apiserver.kinds.shared.validation import (
+    PROTOCOLS,
+    check_all,
+    check_one_of,
+    check_supported,
+    check_unchanged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -147,7 +153,10 @@ def _validate_ports(ports: Sequence[Tree]) -> Iterator[FieldError]:
         if name in seen:
             yield field.duplicate(item_path.child("name"), name)
         seen.add(name)
-        yield from check_supported(port.get("protocol"), PROTOCOLS, item_path.child("protocol"))
+        if port.get("protocol") is None:
+            yield field.required(item_path.child("protocol"))
+        else:
+            yield from check_one_of(port["protocol"], PROTOCOLS, item_path.child("protocol"))
         protocol = port.get("appProtocol")
         if protocol is not None:
             yield from check_all(item_path.child("appProtocol"), protocol, names.check_qualified_name(protocol))

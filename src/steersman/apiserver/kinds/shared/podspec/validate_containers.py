@@ -16,7 +16,7 @@ from steersman.apiserver.kinds.shared.podspec.validate_probes import has_probes,
 from steersman.apiserver.kinds.shared.podspec.validate_resources import validate_requirements
 from steersman.apiserver.kinds.shared.podspec.validate_security import validate_container_security
 from steersman.apiserver.kinds.shared.podspec.validate_sources import PULL_POLICIES, check_pull_policy
-from steersman.apiserver.kinds.shared.validation import PROTOCOLS, check_all, check_supported
+from steersman.apiserver.kinds.shared.validation import PROTOCOLS, check_all, check_one_of, check_supported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -263,19 +263,19 @@ def _validate_restart(container: Tree, path: Path) -> Iterator[FieldError]:
     """Validate a container's restart policy and its rules by exit code."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or ()
     if policy is not None:
-        yield from check_supported(policy, ("Always", "Never", "OnFailure"), path.child("restartPolicy"))
+        yield from check_one_of(policy, ("Always", "Never", "OnFailure"), path.child("restartPolicy"))
     elif rules:
         yield field.required(path.child("restartPolicy"), "must specify restartPolicy when restart rules are used")
     if len(rules) > _RESTART_RULES_MAX:
         yield field.too_many(path.child("restartPolicyRules"), len(rules), max_items=_RESTART_RULES_MAX)
     for position, rule in enumerate(rules):
         item_path = path.child("restartPolicyRules").index(position)
-        yield from check_supported(rule.get("action"), ("Restart", "RestartAllContainers"), item_path.child("action"))
+        yield from check_one_of(rule.get("action"), ("Restart", "RestartAllContainers"), item_path.child("action"))
         codes = rule.get("exitCodes")
         if codes is None:
             yield field.required(item_path.child("exitCodes"), "must be specified")
             continue
-        yield from check_supported(codes.get("operator"), ("In", "NotIn"), item_path.child("exitCodes", "operator"))
+        yield from check_one_of(codes.get("operator"), ("In", "NotIn"), item_path.child("exitCodes", "operator"))
         if len(codes.get("values") or ()) > _EXIT_CODES_MAX:
             yield field.too_many(
                 item_path.child("exitCodes", "values"), len(codes["values"]), max_items=_EXIT_CODES_MAX

@@ -127,6 +127,10 @@ ONLY_BALANCER = "may only be used when `type` is 'LoadBalancer'"
         ),
         ({"internalTrafficPolicy": None}, "spec.internalTrafficPolicy: Required value"),
         (
+            {"internalTrafficPolicy": ""},
+            'spec.internalTrafficPolicy: Unsupported value: "": supported values: "Cluster", "Local"',
+        ),
+        (
             {"trafficDistribution": "Far"},
             (
                 'spec.trafficDistribution: Unsupported value: "Far": '

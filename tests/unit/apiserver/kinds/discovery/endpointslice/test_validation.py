@@ -69,6 +69,10 @@ def test_validate_endpoint_slice_accepts_valid_slices(edits):
             {"ports.0.protocol": "ICMP"},
             'ports[0].protocol: Unsupported value: "ICMP": supported values: "SCTP", "TCP", "UDP"',
         ),
+        (
+            {"ports.0.protocol": ""},
+            'ports[0].protocol: Unsupported value: "": supported values: "SCTP", "TCP", "UDP"',
+        ),
         ({"ports.0.protocol": None}, "ports[0].protocol: Required value"),
     ],
 )

@@ -90,6 +90,18 @@ def test_validate_containers_accepts_valid_container():
             "c[0].restartPolicyRules[0].exitCodes: Required value: must be specified",
         ),
         (
+            {"restartPolicy": ""},
+            'c[0].restartPolicy: Unsupported value: "": supported values: "Always", "Never", "OnFailure"',
+        ),
+        (
+            {"restartPolicy": "Never", "restartPolicyRules": [{"exitCodes": {"operator": "In", "values": [1]}}]},
+            'c[0].restartPolicyRules[0].action: Unsupported value: "": supported values: "Restart", "RestartAllContainers"',
+        ),
+        (
+            {"restartPolicy": "Never", "restartPolicyRules": [{"action": "Restart", "exitCodes": {"values": [1]}}]},
+            'c[0].restartPolicyRules[0].exitCodes.operator: Unsupported value: "": supported values: "In", "NotIn"',
+        ),
+        (
             {"restartPolicy": "Never", "restartPolicyRules": [RULE] * 21},
             "c[0].restartPolicyRules: Too many: 21: must have at most 20 items",
         ),
