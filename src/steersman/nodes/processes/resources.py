@@ -20,6 +20,7 @@ from steersman.nodes.processes.images import LocalImages
 from steersman.nodes.processes.isolation import Mount, container_sandbox, hostname
 from steersman.nodes.processes.process import Launch
 from steersman.nodes.processes.volumes import host_path, is_directory, is_read_only, token_projections, volume_files
+from steersman.nodes.termination_message import MESSAGE_BYTES_MAX, termination_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,10 +37,6 @@ SERVICE_ACCOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 #: Variables with the container's root directory, and with a JSON object of mount paths and actual paths.
 ROOT: Final = "STEERSMAN_ROOT"
 MOUNTS: Final = "STEERSMAN_MOUNTS"
-#: Limits of termination messages. Upstream: pkg/kubelet/kuberuntime.
-MESSAGE_BYTES_MAX: Final = 4096
-LOG_BYTES_MAX: Final = 2048
-LOG_LINES_MAX: Final = 80
 _INHERITED: Final = ("LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _CONFIG_MAP, _SECRET, _ACCOUNT = tree("v1", "ConfigMap"), tree("v1", "Secret"), tree("v1", "ServiceAccount")
 
@@ -180,17 +177,14 @@ class PodResources:
         return Mount(mount["mountPath"], str(source), bool(mount.get("readOnly")) or is_read_only(volume))
 
     def termination_message(self, container: Tree, *, code: int, log: bytes) -> str:
-        """Return the termination message of a container: its termination log, or the end of its log for
-        ``FallbackToLogsOnError``.
-        """
+        """Return the termination message of a container that exited with this code and log."""
         path = self.directory / "containers" / container["name"] / "termination-log"
-        data = b""
+        written = b""
         if self._is_isolated and path.is_file():
             with path.open("rb") as file:
-                data = file.read(MESSAGE_BYTES_MAX)
-        if not data and code != 0 and container.get("terminationMessagePolicy") == "FallbackToLogsOnError":
-            data = b"".join(log.splitlines(keepends=True)[-LOG_LINES_MAX:])[-LOG_BYTES_MAX:]
-        return data.decode(errors="replace")
+                file.seek(max(0, path.stat().st_size - MESSAGE_BYTES_MAX))
+                written = file.read(MESSAGE_BYTES_MAX)
+        return termination_message(container, code=code, written=written, log=log)
 
     async def _sources(self) -> Sources:
         """Return the sources with the current ConfigMaps and Secrets that the pod references."""

@@ -39,6 +39,7 @@ from steersman.nodes.simulation.events import Event, config_error_events, start_
 from steersman.nodes.simulation.images import image_problem, is_pulled
 from steersman.nodes.simulation.probes import Health, health
 from steersman.nodes.simulation.programs import FOREVER, Program, program_of
+from steersman.nodes.termination_message import termination_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -197,7 +198,7 @@ def _run(context: Context, container: Tree, behavior: Behavior, status: Tree) ->
             events = facts.kill.events(container["name"])
             return Step(exited(status, facts.kill.at, SIGKILL_CODE), None, events)
     elif end is not None and context.now >= end:
-        return Step(exited(status, end, program.exit_code, program.reason))
+        return Step(finished(container, status, end, program))
     due = min((moment for moment in (end, facts.kill.at if facts.kill else None, facts.due) if moment), default=None)
     if context.is_init and not is_sidecar(container):
         return Step(due=end)
@@ -214,13 +215,25 @@ def _unready_events(container: Tree, facts: Health) -> tuple[Event, ...]:
     return (Event("Warning", "Unhealthy", "Readiness probe failed: simulated failure", container["name"]),)
 
 
-def exited(status: Tree, at: datetime, code: int, reason: str = "") -> Tree:
+def exited(status: Tree, at: datetime, code: int) -> Tree:
     """Return the status of a container whose run has ended."""
     started_at = status["state"]["running"].get("startedAt") or format_time(at)
     state = terminated(code, started_at, format_time(at), status.get("containerID", ""))
-    if reason:
-        state["terminated"]["reason"] = reason
     return {**status, "ready": False, "started": False, "state": state}
+
+
+def finished(container: Tree, status: Tree, at: datetime, program: Program) -> Tree:
+    """Return the status of a container whose program has ended by itself."""
+    ended = exited(status, at, program.exit_code)
+    log = "".join(text for _, text in program.output)
+    message = termination_message(
+        container, code=program.exit_code, written=program.termination_log.encode(), log=log.encode()
+    )
+    if program.reason:
+        ended["state"]["terminated"]["reason"] = program.reason
+    if message:
+        ended["state"]["terminated"]["message"] = message
+    return ended
 
 
 # Ended

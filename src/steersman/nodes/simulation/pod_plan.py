@@ -33,6 +33,7 @@ from steersman.nodes.simulation.containers import (
     Step,
     advance,
     exited,
+    finished,
     not_started,
     program_for,
 )
@@ -241,7 +242,7 @@ class _Planner:
         state = self._state(name)
         program = program_for(self._context._replace(is_init=True), container, self._behavior(container))
         if "running" in state and program.seconds == 0:
-            done = exited(self._statuses[name], self._context.now, program.exit_code, program.reason)
+            done = finished(container, self._statuses[name], self._context.now, program)
             self._statuses[name] = {**done, "ready": program.exit_code == 0}
         elif self._is_complete(name) and not self._statuses[name].get("ready"):
             self._statuses[name] = {**self._statuses[name], "ready": True}

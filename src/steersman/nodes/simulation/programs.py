@@ -1,8 +1,8 @@
 """Interpreter of the container commands that the simulated kubelet supports: duration, exit code and output.
 
 ``echo``, ``printf`` without directives, ``true``, ``:``, ``false``, ``sleep`` and ``exit``, alone or as a script of a
-shell (``sh -c``) that joins them by ``;``, ``&&``, ``||`` and newlines. A script with any other command is not
-interpreted at all.
+shell (``sh -c``) that joins them by ``;``, ``&&``, ``||`` and newlines, with output to ``/dev/null`` or to the termination
+log. A script with any other command is not interpreted at all.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.nodes.expansion import expand
 from steersman.nodes.simulation.shell import UnsupportedScriptError, parse_script
+from steersman.nodes.termination_message import termination_log_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from steersman.apimachinery.trees import Tree
+    from steersman.nodes.simulation.shell import Redirection
 
 
 _SHELLS: Final = frozenset({"sh", "bash", "ash", "dash"})
@@ -38,6 +40,8 @@ class Program(NamedTuple):
     reason: str = ""
     #: Output: seconds since the start, and the text.
     output: tuple[tuple[float, str], ...] = ()
+    #: Contents of the termination log at the end.
+    termination_log: str = ""
 
 
 #: Program that runs until stopped.
@@ -60,19 +64,20 @@ def program_of(container: Tree) -> Program | None:
         for variable in container.get("env") or ()
         if not variable.get("valueFrom")
     }
-    return _interpret(tuple(expand(word, variables) for word in words), tuple(sorted(variables.items())))
+    expanded = tuple(expand(word, variables) for word in words)
+    return _interpret(expanded, tuple(sorted(variables.items())), termination_log_path(container))
 
 
 @lru_cache(maxsize=1024)
-def _interpret(words: tuple[str, ...], variables: tuple[tuple[str, str], ...]) -> Program | None:
-    run = _Run()
+def _interpret(words: tuple[str, ...], variables: tuple[tuple[str, str], ...], termination_log: str) -> Program | None:
+    run = _Run(termination_log)
     try:
         code = run.shell(words, dict(variables)) if _base(words[0]) in _SHELLS else run.command(words)
     except UnsupportedScriptError:
         return None
     except _Exit as end:
         code = end.code
-    return Program(None if run.is_endless else run.seconds, code, "", tuple(run.output))
+    return Program(None if run.is_endless else run.seconds, code, "", tuple(run.output), run.termination_log)
 
 
 def _base(path: str) -> str:
@@ -82,36 +87,52 @@ def _base(path: str) -> str:
 class _Run:
     """Elapsed time and output of the commands run so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, termination_log_path: str) -> None:
         self.seconds = 0.0
         self.is_endless = False
         self.output: list[tuple[float, str]] = []
+        self.termination_log = ""
+        self._termination_log_path = termination_log_path
 
     def shell(self, words: Sequence[str], variables: Mapping[str, str]) -> int:
         """Run ``sh -c SCRIPT``; return its exit code. Raises UnsupportedScriptError."""
         if len(words) < 3 or not _SHELL_OPTIONS.fullmatch(words[1]):
             raise UnsupportedScriptError
         code, stops_at_error = 0, "e" in words[1]
-        for operator, command, ends_list in parse_script(words[2], variables):
+        for operator, command, ends_list, redirection in parse_script(words[2], variables):
             # Skipped commands are checked too: a script is supported as a whole or not at all.
             is_skipped = self.is_endless or (operator == "&&" and code != 0) or (operator == "||" and code == 0)
-            if command[0] == "set" and all(map(_SET_OPTIONS.fullmatch, command[1:])):
+            if command[0] == "set" and redirection is None and all(map(_SET_OPTIONS.fullmatch, command[1:])):
                 if not is_skipped:
                     code, stops_at_error = 0, stops_at_error or any("e" in word for word in command[1:])
             elif is_skipped:
-                _Run().try_command(command)
+                _Run(self._termination_log_path).try_command(command, redirection)
             else:
-                code = self.command(command, in_shell=True)
+                code = self._redirected(command, redirection)
                 if code and stops_at_error and ends_list:
                     return code
         return code
 
-    def try_command(self, words: Sequence[str]) -> None:
+    def try_command(self, words: Sequence[str], redirection: Redirection | None) -> None:
         """Check that a skipped command is supported. Raises UnsupportedScriptError."""
         try:
-            self.command(words, in_shell=True)
+            self._redirected(words, redirection)
         except _Exit:
             return
+
+    def _redirected(self, words: Sequence[str], redirection: Redirection | None) -> int:
+        """Run one command of a script; return its exit code. Raises UnsupportedScriptError for output to other files."""
+        if redirection is None:
+            return self.command(words, in_shell=True)
+        if redirection.path not in ("/dev/null", self._termination_log_path):
+            raise UnsupportedScriptError
+        start = len(self.output)
+        code = self.command(words, in_shell=True)
+        text = "".join(text for _, text in self.output[start:])
+        del self.output[start:]
+        if redirection.path == self._termination_log_path:
+            self.termination_log = self.termination_log + text if redirection.appends else text
+        return code
 
     def command(self, words: Sequence[str], *, in_shell: bool = False) -> int:
         """Run one command; return its exit code. Raises UnsupportedScriptError."""

@@ -1,4 +1,6 @@
-"""Parser of the shell grammar that simulated containers support: words, quotes, variables, lists of commands."""
+"""Parser of the shell grammar that simulated containers support: words, quotes, variables, redirections of output, lists
+of commands.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _OPERATOR: Final = re.compile(r"&&|\|\||;|\n")
+_REDIRECTION: Final = re.compile(r"(>>?)[ \t]*")
 _VARIABLE: Final = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 _BARE: Final = re.compile(r"[^\s'\"$\\`*?\[\]<>|&;(){}~#]+")
 _ESCAPABLE: Final = '$`"\\'
@@ -18,6 +21,14 @@ class UnsupportedScriptError(Exception):
     """Script with unsupported syntax or commands."""
 
 
+class Redirection(NamedTuple):
+    """Redirection of the output to a file."""
+
+    path: str
+    #: True for ``>>``.
+    appends: bool
+
+
 class SimpleCommand(NamedTuple):
     """A command and the operator that precedes it: ``;``, ``&&`` or ``||``."""
 
@@ -25,6 +36,7 @@ class SimpleCommand(NamedTuple):
     words: list[str]
     #: True if no ``&&`` or ``||`` follows: ``set -e`` applies.
     ends_list: bool
+    redirection: Redirection | None = None
 
 
 def parse_script(text: str, variables: Mapping[str, str]) -> list[SimpleCommand]:
@@ -32,7 +44,7 @@ def parse_script(text: str, variables: Mapping[str, str]) -> list[SimpleCommand]
     commands: list[SimpleCommand] = []
     operator, at = ";", 0
     while at < len(text):
-        words, at = _words(text, at, variables)
+        words, redirection, at = _words(text, at, variables)
         match = _OPERATOR.match(text, at)
         following = match[0].replace("\n", ";") if match else ";"
         if match:
@@ -40,32 +52,38 @@ def parse_script(text: str, variables: Mapping[str, str]) -> list[SimpleCommand]
         elif at < len(text):
             raise UnsupportedScriptError
         if words:
-            commands.append(SimpleCommand(operator, words, following == ";"))
+            commands.append(SimpleCommand(operator, words, following == ";", redirection))
             operator = following
-        elif following != ";":
+        elif following != ";" or redirection is not None:
             raise UnsupportedScriptError
     if operator != ";":
         raise UnsupportedScriptError
     return commands
 
 
-def _words(text: str, at: int, variables: Mapping[str, str]) -> tuple[list[str], int]:
-    """Return the words up to an operator, and its position."""
+def _words(text: str, at: int, variables: Mapping[str, str]) -> tuple[list[str], Redirection | None, int]:
+    """Return the words and the redirection up to an operator, and its position."""
     words: list[str] = []
+    redirection: Redirection | None = None
     while at < len(text):
         if text[at] in " \t\r":
             at += 1
         elif _OPERATOR.match(text, at):
             break
+        elif match := _REDIRECTION.match(text, at):
+            path, at = _word(text, match.end(), variables)
+            if not path or redirection is not None:
+                raise UnsupportedScriptError
+            redirection = Redirection(path, appends=match[1] == ">>")
         else:
             word, at = _word(text, at, variables)
             words.append(word)
-    return words, at
+    return words, redirection, at
 
 
 def _word(text: str, at: int, variables: Mapping[str, str]) -> tuple[str, int]:
     word = ""
-    while at < len(text) and not text[at].isspace() and not _OPERATOR.match(text, at):
+    while at < len(text) and not text[at].isspace() and text[at] != ">" and not _OPERATOR.match(text, at):
         if text[at] == "'":
             end = text.find("'", at + 1)
             if end < 0:
@@ -83,6 +101,8 @@ def _word(text: str, at: int, variables: Mapping[str, str]) -> tuple[str, int]:
             word, at = word + match[0], match.end()
         else:
             raise UnsupportedScriptError
+    if text[at : at + 1] == ">" and word.isdigit():  # the number of a file
+        raise UnsupportedScriptError
     return word, at
 
 

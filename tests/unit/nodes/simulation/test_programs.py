@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.nodes.simulation.simulated import Simulation, pod
 
+from steersman.apimachinery.trees import Tree
 from steersman.nodes.simulation.programs import Program, program_of
 
 
@@ -33,6 +34,10 @@ def sh(script: str) -> list[str]:
         (["echo", "$(NAME) $NAME"], Program(0, 0, "", ((0, "steersman $NAME\n"),))),
         (sh("echo start; sleep infinity; echo no"), Program(None, 0, "", ((0, "start\n"),))),
         (sh("exit 300"), Program(0, 44)),
+        (sh("echo a >/dev/null; echo b"), Program(0, 0, "", ((0, "b\n"),))),
+        (sh("echo -n a > /dev/termination-log; sleep 2"), Program(2, termination_log="a")),
+        (sh("echo a>'/dev/termination-log'; echo b >> /dev/termination-log"), Program(0, termination_log="a\nb\n")),
+        (sh("echo a > /dev/termination-log; > /dev/termination-log printf b"), Program(0, termination_log="b")),
         (sh(""), Program(0)),
     ],
 )
@@ -55,6 +60,12 @@ def test_program_of_supports_command(words: list[str], program: Program) -> None
         sh("echo a; nginx"),
         sh("false && nginx"),
         sh("echo a > /file"),
+        sh("false && echo a > /file"),
+        sh("echo a 2> /dev/null"),
+        sh("echo a > /dev/null > /dev/null"),
+        sh("echo a >&2"),
+        sh("echo a >"),
+        sh("> /dev/null"),
         sh("echo a | cat"),
         sh("echo $(date)"),
         sh("echo `date`"),
@@ -77,6 +88,22 @@ def test_bare_pod_ends_with_its_command() -> None:
     world = Simulation(pod(container={"args": sh("echo hi; sleep 5; exit 3")}, restartPolicy="Never"))
     assert world.run(9) == [(0.0, "Running", "Ready"), (5.0, "Failed", "Error")]
     assert world.status_of()["state"]["terminated"]["exitCode"] == 3
+
+
+@pytest.mark.parametrize(
+    ("container", "message"),
+    [
+        ({"args": sh("echo -n done > /dev/termination-log")}, "done"),
+        ({"args": sh("echo done > /m; false"), "terminationMessagePath": "/m"}, "done\n"),
+        ({"args": sh("echo -n done; false"), "terminationMessagePolicy": "FallbackToLogsOnError"}, "done"),
+        ({"args": sh("echo -n done; true"), "terminationMessagePolicy": "FallbackToLogsOnError"}, None),
+        ({"args": sh("echo -n done; false"), "terminationMessagePolicy": "File"}, None),
+    ],
+)
+def test_terminated_state_has_the_termination_message(container: Tree, message: str | None) -> None:
+    world = Simulation(pod(container=container, restartPolicy="Never"))
+    world.run(1)
+    assert world.status_of()["state"]["terminated"].get("message") == message
 
 
 def test_command_is_ignored_when_stages_never_end() -> None:
