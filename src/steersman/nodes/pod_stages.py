@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from steersman.nodes import pod_changes, pod_status, pod_termination
-from steersman.nodes.pod_status import is_finished, is_running, is_terminating, spec_of, status_of
+from steersman.nodes.pod_status import is_finished, is_running, is_terminating, status_of
 from steersman.nodes.simulation.events import stop_event
 from steersman.nodes.simulation.pod_plan import is_controlled_by_job, is_settled, plan
 from steersman.nodes.stages import Delay, Outcome, Stage, StageContext
@@ -61,14 +61,10 @@ def _advance(pod: Tree, stage_context: StageContext, *, ends: bool) -> Outcome:
 
 
 def _events(pod: Tree, events: Iterable[Event]) -> tuple[tuple[str, str, str, str], ...]:
-    return tuple((event.type, event.reason, event.message, _field_path(pod, event)) for event in events)
-
-
-def _field_path(pod: Tree, event: Event) -> str:
-    if not event.container:
-        return ""
-    names = {container["name"] for container in spec_of(pod).get("initContainers") or ()}
-    return f"spec.{'initContainers' if event.container in names else 'containers'}{{{event.container}}}"
+    return tuple(
+        (event.type, event.reason, event.message, pod_status.container_field_path(pod, event.container))
+        for event in events
+    )
 
 
 # Spec changes, readiness gates, termination

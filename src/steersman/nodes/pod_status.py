@@ -295,6 +295,18 @@ def _security_context(pod: Tree, container: Tree) -> Tree:
     return {key: value for context in contexts for key, value in context.items() if value is not None}
 
 
+def container_field_path(pod: Tree, name: str) -> str:
+    """Return the field path of a container for events about it; empty for none.
+
+    Upstream: ``pkg/kubelet/container/ref.go``, ``fieldPath``.
+    """
+    spec = spec_of(pod)
+    for field in ("containers", "initContainers", "ephemeralContainers"):
+        if any(container["name"] == name for container in spec.get(field) or ()):
+            return f"spec.{field}{{{name}}}"
+    return ""
+
+
 def terminated(exit_code: int, started_at: str, ended: str, container: str) -> Tree:
     """Return a terminated container state; times as texts, ``container`` is the container ID."""
     return {

@@ -421,7 +421,7 @@ class FakeContext:
     def describe(self, container):
         return f"container={container}"
 
-    def event(self, kind, reason, message):
+    def event(self, kind, reason, message, *, container):
         self.events.append(f"{kind} {reason} {message}")
 
     def grace_seconds(self):

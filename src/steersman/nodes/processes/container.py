@@ -58,8 +58,8 @@ class ContainerContext(Protocol):
     def describe(self, container: str) -> str:
         """Return container and pod in the format of the kubelet's messages."""
 
-    def event(self, kind: str, reason: str, message: str) -> None:
-        """Record an event of type ``Normal`` or ``Warning``."""
+    def event(self, kind: str, reason: str, message: str, *, container: str) -> None:
+        """Record an event of type ``Normal`` or ``Warning`` about a container."""
 
     def grace_seconds(self) -> float:
         """Return the pod's termination grace period."""
@@ -107,6 +107,10 @@ class ContainerRunner:
         """Name of the container."""
         return str(self.container["name"])
 
+    def event(self, kind: str, reason: str, message: str) -> None:
+        """Record an event of type ``Normal`` or ``Warning``."""
+        self._context.event(kind, reason, message, container=self.name)
+
     async def run(self, restarts: Callable[[int], bool]) -> int:
         """Run until the container has terminated without a further restart; return its last exit code. ``restarts`` is the
         restart policy by exit code.
@@ -136,7 +140,7 @@ class ContainerRunner:
             seconds = self._backoff.next_seconds()
             description = self._context.describe(self.name)
             self._set_state(Waiting("CrashLoopBackOff", f"back-off {seconds:.0f}s restarting failed {description}"))
-            self._context.event("Warning", "BackOff", f"Back-off restarting failed {description}")
+            self.event("Warning", "BackOff", f"Back-off restarting failed {description}")
             await woken(self._stop, seconds, clock=self._context.clock)
         self._crashed = True
         if not self._stop.is_set():
@@ -160,7 +164,7 @@ class ContainerRunner:
             return
         if self._stop.is_set():  # ``stop`` ran while the process was being started, so it could not signal it
             process.signal(signal.SIGKILL)
-        self._context.event("Normal", "Started", "Container started")
+        self.event("Normal", "Started", "Container started")
         probed = any(
             self.container.get(probe_name) for probe_name in ("startupProbe", "readinessProbe", "livenessProbe")
         )
@@ -190,7 +194,7 @@ class ContainerRunner:
     def _set_start_error(self, message: str, since: datetime, instance: str) -> None:
         now = self._context.clock.now()
         self._set_state(Terminated(_START_ERROR_CODE, since, now, instance, "StartError", message))
-        self._context.event("Warning", "Failed", f"Error: {message}")
+        self.event("Warning", "Failed", f"Error: {message}")
 
     def _set_state(self, state: Running | Terminated | Waiting, *, keep: bool = False) -> None:
         self.facts.state = state
@@ -252,7 +256,7 @@ class ContainerRunner:
         if hook := self._hook("postStart"):
             problem = await run_hook(hook, self.container, execute=self.execute, clock=self._context.clock)
             if problem:
-                self._context.event("Warning", "FailedPostStartHook", f"PostStartHook failed: {problem}")
+                self.event("Warning", "FailedPostStartHook", f"PostStartHook failed: {problem}")
                 process.signal(signal.SIGKILL)
                 return
             if not probed:
@@ -265,7 +269,7 @@ class ContainerRunner:
     async def _probe(self) -> None:
         """Run the probes of this run of the container; end it when the startup or liveness probe fails."""
         container, clock = self.container, self._context.clock
-        prober = Prober(container, execute=self.execute_for_output, events=self._context, clock=clock)
+        prober = Prober(container, execute=self.execute_for_output, events=self, clock=clock)
         if not await prober.wait_until_started():
             await self._kill_unhealthy("startup", container["startupProbe"])
             return
@@ -304,7 +308,7 @@ class ContainerRunner:
             await self._terminate(grace_seconds, f"Stopping container {self.name}")
 
     async def _terminate(self, grace_seconds: float, message: str) -> None:
-        self._context.event("Normal", "Killing", message)
+        self.event("Normal", "Killing", message)
         clock = self._context.clock
         begin = clock.monotonic()
         hook = self._hook("preStop")
@@ -315,7 +319,7 @@ class ContainerRunner:
             except TimeoutError:
                 problem = "timed out"
             if problem:  # a failed hook does not delay termination
-                self._context.event("Warning", "FailedPreStopHook", f"PreStopHook failed: {problem}")
+                self.event("Warning", "FailedPreStopHook", f"PreStopHook failed: {problem}")
         self._signal(signal.SIGTERM if grace_seconds > 0 else signal.SIGKILL)
         remaining = max(0.0, grace_seconds - (clock.monotonic() - begin))
         if not await self._ends_within(remaining):

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from steersman.client import tree
 from steersman.client.errors import ClientError, NotFound
 from steersman.nodes.expansion import expand
+from steersman.nodes.pod_status import container_field_path
 from steersman.nodes.processes.environment import Sources, command_line, container_environment
 from steersman.nodes.processes.fields import ContainerConfigError, grace_seconds_of
 from steersman.nodes.processes.files import VolumeFile, inside, link, make_private, write_files
@@ -99,9 +100,10 @@ class PodResources:
         metadata = self.pod["metadata"]
         return f"container={container} pod={metadata['name']}_{self._namespace}({metadata['uid']})"
 
-    def event(self, kind: str, reason: str, message: str) -> None:
-        """Record an event about the pod."""
-        self._recorder.event(self.pod, kind, reason, message)
+    def event(self, kind: str, reason: str, message: str, *, container: str) -> None:
+        """Record an event about a container of the pod."""
+        field_path = container_field_path(self.pod, container)
+        self._recorder.event(self.pod, kind, reason, message, field_path=field_path)
 
     def grace_seconds(self) -> float:
         """Return the pod's termination grace period."""
