@@ -182,6 +182,7 @@ def delete_options_of(tree: Mapping[str, Any]) -> DeleteOptions:
         orphan_dependents=tree.get("orphanDependents"),
         precondition_uid=preconditions.get("uid"),
         precondition_resource_version=preconditions.get("resourceVersion"),
+        sends_preconditions=tree.get("preconditions") is not None,
         ignore_store_read_error=bool(tree.get("ignoreStoreReadErrorWithClusterBreakingPotential")),
     )
 

@@ -68,6 +68,8 @@ class DeleteOptions(msgspec.Struct, frozen=True):
     precondition_uid: str | None = None
     #: Precondition: resourceVersion of the object. None: any.
     precondition_resource_version: str | None = None
+    #: The client sent preconditions, which may be empty.
+    sends_preconditions: bool = False
     #: Delete the object although its stored data is damaged.
     ignore_store_read_error: bool = False
 
@@ -91,7 +93,7 @@ class DeleteOptions(msgspec.Struct, frozen=True):
                 "kind": "DeleteOptions",
                 "apiVersion": _META_V1,
                 "gracePeriodSeconds": self.grace_period_seconds,
-                "preconditions": preconditions or None,
+                "preconditions": preconditions if preconditions or self.sends_preconditions else None,
                 "orphanDependents": self.orphan_dependents,
                 "propagationPolicy": self.propagation_policy or None,
                 "dryRun": ["All"] if self.dry_run else None,

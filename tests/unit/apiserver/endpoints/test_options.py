@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.apiserver.writing import CONFIG_MAPS, Server, causes
 
-from steersman.apiserver.endpoints.options import field_manager_of
+from steersman.apiserver.endpoints.options import delete_options_of, field_manager_of
 from steersman.apiserver.generic.options import WriteOptions
 
 A = f"{CONFIG_MAPS}/a"
@@ -102,3 +102,8 @@ async def test_delete_options_may_be_yaml_and_of_any_group():
         answer = await server.call("DELETE", A, body, media_type="application/yaml")
         assert answer.code == 200
         assert (await server.call("GET", A)).code == 200
+
+
+def test_delete_options_keep_empty_preconditions_for_reviews():
+    assert delete_options_of({"preconditions": {}}).tree()["preconditions"] == {}
+    assert "preconditions" not in delete_options_of({"preconditions": None}).tree()

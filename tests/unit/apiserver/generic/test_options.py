@@ -33,6 +33,7 @@ def test_delete_options_tree_has_set_fields_only():
         "dryRun": ["All"],
     }
     assert DeleteOptions(orphan_dependents=False).tree()["orphanDependents"] is False
+    assert DeleteOptions(sends_preconditions=True).tree()["preconditions"] == {}
 
 
 def test_propagation_is_read_from_policy_or_orphan_dependents():
