@@ -1,4 +1,4 @@
-"""Import of the language: in a worker when a request needs it."""
+"""Import of the language: in a worker when a request needs it, in other components with the first expression."""
 
 import json
 import subprocess
@@ -81,3 +81,15 @@ def test_language_is_imported_in_a_worker_with_the_first_expression(path, body):
     imported = {name: thread for name, thread in threads.items() if name not in before}
     assert "steersman.cel.evaluator" in imported
     assert {thread.partition("-")[0] for thread in imported.values()} == {"worker"}
+
+
+def test_components_import_neither_the_language_nor_yaml_at_their_start():
+    """The second statement imports YAML where the client of lightkube is installed."""
+    program = """
+import sys
+import steersman.controllers.manager.leader_migration
+assert "yaml" not in sys.modules
+import steersman.controlplane.components
+print([name for name in sys.modules if name.startswith("steersman.cel.")])
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout == b"[]\n"

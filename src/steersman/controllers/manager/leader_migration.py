@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-import yaml
 
 from steersman.apimachinery.gotext import errno_text, quote
 
@@ -99,6 +98,8 @@ def read_leader_migration(path: str) -> LeaderMigration:
 
 def decode(text: bytes) -> LeaderMigration:
     """Decode an unvalidated configuration in YAML or JSON. Raises ``ValueError``."""
+    import yaml  # noqa: PLC0415 — deferred: hardly any manager has such a file
+
     try:
         tree: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:

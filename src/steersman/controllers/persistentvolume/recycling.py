@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-import yaml
 from lightkube.models.core_v1 import (
     Container,
     HostPathVolumeSource,
@@ -91,6 +90,8 @@ def read_template(path: str) -> Pod | None:
     """
     if not path:
         return None
+    import yaml  # noqa: PLC0415 — deferred: hardly any manager has such a file
+
     try:
         tree = yaml.safe_load(Path(path).read_text())
     except (OSError, yaml.YAMLError) as error:

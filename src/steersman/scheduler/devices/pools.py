@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.apimachinery.quantity import parse
-from steersman.cel.devices import device_value
 from steersman.scheduler.matching import any_term
 
 if TYPE_CHECKING:
@@ -72,6 +71,8 @@ class Device:
     def value(self) -> dict[str, Any]:
         """The ``device`` variable of CEL selectors."""
         if self._value is None:
+            from steersman.cel.devices import device_value  # noqa: PLC0415 — loaded with the first expression
+
             self._value = device_value(
                 self.id.driver, self.attributes, self.capacity, shared=self.allows_multiple_allocations
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.cel.devices import COST_LIMIT, SelectorError, compile_selector
 from steersman.workloads.node_matching import NO_EXECUTE, NO_SCHEDULE, tolerates
 
 if TYPE_CHECKING:
@@ -73,6 +72,12 @@ def matches_selectors(device: Device, selectors: Sequence[Any], of: Callable[[],
 
 
 def _evaluate(device: Device, expression: str, place: str) -> bool:
+    from steersman.cel.devices import (  # noqa: PLC0415 — loaded with the first expression
+        COST_LIMIT,
+        SelectorError,
+        compile_selector,
+    )
+
     try:
         program = compile_selector(expression)
     except SelectorError as error:
