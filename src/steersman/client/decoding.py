@@ -6,7 +6,7 @@ structs reject. These objects are decoded a second time, more slowly, with Go's 
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
@@ -95,12 +95,25 @@ class Decoding(Generic[T]):
 
     def __init__(self, resource: ResourceType[T]) -> None:
         self._info = resource.info
-        model: Any = resource.model
-        self._model = model
+        self._model: Any = resource.model
         self._is_tree = resource.is_tree
-        self._object: msgspec.json.Decoder[Any] = msgspec.json.Decoder(model)
-        self._list: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_List[model])
-        self._event: msgspec.json.Decoder[Any] = msgspec.json.Decoder(WatchEvent[model])
+
+    # Each is created with the first value to decode: that reads the type hints of the class and of all classes in it, and a
+    # controller watches many kinds of which a cluster has no objects.
+
+    @cached_property
+    def _object(self) -> msgspec.json.Decoder[Any]:
+        return msgspec.json.Decoder(self._model)
+
+    @cached_property
+    def _list(self) -> msgspec.json.Decoder[Any]:
+        model: Any = self._model
+        return msgspec.json.Decoder(_List[model])
+
+    @cached_property
+    def _event(self) -> msgspec.json.Decoder[Any]:
+        model: Any = self._model
+        return msgspec.json.Decoder(WatchEvent[model])
 
     def decode_object(self, raw: bytes | msgspec.Raw) -> T:
         """Decode one object. Raises UnexpectedResponse."""
@@ -164,7 +177,7 @@ class Decoding(Generic[T]):
 
 
 def decoding_of(resource: ResourceType[T]) -> Decoding[T]:
-    """Return the decoders of a resource; created once, as creation reads the type hints of the class."""
+    """Return the decoders of a resource; the same ones for each caller."""
     return _cached_decoding(resource)
 
 

@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 from lightkube.models.core_v1 import ConfigMap
 from lightkube.models.rbac_v1 import ClusterRole
@@ -9,7 +10,7 @@ from tests.unit.client.scripted import bookmark, config_map, event
 
 from steersman.client.decoding import decoding_of
 from steersman.client.errors import UnexpectedResponse
-from steersman.client.resource_types import tree, typed
+from steersman.client.resource_types import ResourceType, tree, typed
 
 TYPED = decoding_of(typed(ConfigMap))
 TREES = decoding_of(tree("v1", "ConfigMap"))
@@ -17,6 +18,19 @@ TREES = decoding_of(tree("v1", "ConfigMap"))
 
 def encoded(value):
     return json.dumps(value).encode()
+
+
+class Unresolved(msgspec.Struct):
+    """A class whose type hints cannot be read."""
+
+    data: "Missing"  # noqa: F821
+
+
+def test_type_hints_are_read_with_the_first_object():
+    decoding = decoding_of(ResourceType(typed(ConfigMap).info, Unresolved))
+    assert decoding.decode_event(bookmark("7")).object.metadata.resourceVersion == "7"
+    with pytest.raises(NameError, match="Missing"):
+        decoding.decode_object(encoded(config_map("a", 5)))
 
 
 def test_decode_object_returns_the_model():
