@@ -13,7 +13,7 @@ from steersman.cli.flag_parser import FlagParser
 from steersman.cli.flag_table import add_table, deprecations, group_of, without_effect
 from steersman.cli.help_pages import PAGES
 from steersman.cli.selection import plane_name
-from steersman.controlplane.options import APIServerOptions, OptionError, default_data_dir
+from steersman.controlplane.options import REPLACEABLE, APIServerOptions, OptionError, default_data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +99,7 @@ def parse(command: str, arguments: Sequence[str]) -> tuple[APIServerOptions, arg
     parsed.warnings = without_effect(parsed, API_SERVER_FLAGS, APIServerOptions, handled=HANDLED)
     values = {name: value for name, value in vars(parsed).items() if name in APIServerOptions.__struct_fields__}
     values["ephemeral"] = parsed.ephemeral or parsed.storage == "memory"
-    values["anonymous_auth_given"] = "anonymous_auth" in values
+    values["explicit_flags"] = tuple(sorted(name for name in values if name.startswith(REPLACEABLE)))
     if not values.get("etcd_servers") or parsed.ephemeral or parsed.storage:
         parsed.warnings += _drop_etcd(values)
     if values.get("data_dir") is None and not values["ephemeral"]:

@@ -16,6 +16,10 @@ class OptionError(ValueError):
     """Invalid options; the message names them and the reason."""
 
 
+#: Beginnings of the names of options that ``--authentication-config`` and ``--authorization-config`` replace.
+REPLACEABLE: Final = ("anonymous_auth", "authorization_", "oidc_")
+
+
 class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of one API server."""
 
@@ -83,8 +87,6 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     token_auth_file: Path | None = None
     anonymous_auth: bool = True
-    #: True if ``--anonymous-auth`` was given: the file of ``authentication_config`` then must not configure these requests.
-    anonymous_auth_given: bool = False
     #: File with an ``AuthenticationConfiguration``, in place of the ``oidc`` options; see ``authentication.configuration``.
     authentication_config: Path | None = None
     #: True if bootstrap tokens in Secrets of kube-system authenticate.
@@ -239,6 +241,12 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     debug_socket_path: Path | None = None
     #: Flags and their values for ``/flagz``.
     reported_flags: dict[str, str] = {}
+    #: Options whose flags were given, even with their defaults, of those that configuration files replace (``REPLACEABLE``).
+    explicit_flags: tuple[str, ...] = ()
+
+    def is_set(self, name: str) -> bool:
+        """Report whether an option was given, or differs from its default. Upstream: ``pflag.FlagSet.Changed``."""
+        return name in self.explicit_flags or getattr(self, name) != getattr(_DEFAULTS, name)
 
     @property
     def stored_media_type(self) -> str:
@@ -250,6 +258,9 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 def flag_of(option: str) -> str:
     """Return the flag of a field of options."""
     return f"--{option.removesuffix('_seconds').replace('_', '-')}"
+
+
+_DEFAULTS: Final = APIServerOptions()
 
 
 def default_data_dir(name: str = "") -> Path:

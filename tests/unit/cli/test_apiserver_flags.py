@@ -6,7 +6,7 @@ from steersman.cli.apiserver_flags import API_SERVER_FLAGS
 from steersman.controlplane.options import APIServerOptions
 
 #: Options with flags outside of the table, or without a flag.
-ELSEWHERE = {"anonymous_auth_given", "drain_seconds", "ephemeral", "kubeconfig", "name", "reported_flags"}
+ELSEWHERE = {"drain_seconds", "ephemeral", "explicit_flags", "kubeconfig", "name", "reported_flags"}
 
 
 def test_options_have_one_flag_each():

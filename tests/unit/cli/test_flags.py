@@ -29,7 +29,7 @@ def test_flags_become_options():
         token_auth_file=Path("/t"),
         request_timeout_seconds=90,
         anonymous_auth=False,
-        anonymous_auth_given=True,
+        explicit_flags=("anonymous_auth", "authorization_mode"),
         service_node_port_range=(1, 2),
         authorization_mode=("AlwaysAllow",),
         feature_gates={"A": True},

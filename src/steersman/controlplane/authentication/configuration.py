@@ -81,7 +81,7 @@ def read_configuration(options: APIServerOptions) -> Configured:
             configuration = decode_configuration(data)
         except ConfigFileError as error:
             raise OptionError(f"{_FLAG}: {path}: {error}") from error
-        if configuration.anonymous is not None and (options.anonymous_auth_given or not options.anonymous_auth):
+        if configuration.anonymous is not None and options.is_set("anonymous_auth"):
             raise OptionError(f"{_FLAG}: {path}: {field.forbidden(_ANONYMOUS, _ANONYMOUS_FLAG)}")
     programs, errors = validate_configuration(configuration, options.service_account_issuer)
     if errors:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
-
-import msgspec
 
 from steersman.apimachinery.gotext import quote
 from steersman.controlplane.option_files import check_kubeconfig
@@ -82,16 +80,8 @@ def _check_oidc(options: APIServerOptions) -> None:
 
 
 def _oidc_flags(options: APIServerOptions) -> list[str]:
-    """Return the ``--oidc-*`` flags with other values than their defaults."""
-    return [
-        flag_of(option.name)
-        for option in msgspec.structs.fields(options)
-        if option.name.startswith("oidc_") and getattr(options, option.name) != _default_of(option)
-    ]
-
-
-def _default_of(option: msgspec.structs.FieldInfo) -> Any:
-    return option.default if option.default_factory is msgspec.NODEFAULT else option.default_factory()
+    """Return the ``--oidc-*`` flags that were given, or have other values than their defaults."""
+    return [flag_of(name) for name in options.__struct_fields__ if name.startswith("oidc_") and options.is_set(name)]
 
 
 def _check_token_webhook(options: APIServerOptions) -> None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from steersman.apimachinery.gotext import quote
 from steersman.controlplane.authorization.authorizers import (
     ABAC,
@@ -131,8 +129,7 @@ def check_authorization(options: APIServerOptions) -> None:
 
 
 def _check_configuration(options: APIServerOptions) -> None:
-    defaults = {option.name: option.default for option in msgspec.structs.fields(type(options))}
-    if any(getattr(options, name) != defaults[name] for name in _REPLACED):
+    if any(map(options.is_set, _REPLACED)):
         raise OptionError(
             f"{CONFIG_FLAG} can not be specified when --authorization-mode or --authorization-webhook-* flags are defined"
         )

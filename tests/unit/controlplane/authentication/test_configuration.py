@@ -199,7 +199,7 @@ async def test_unreachable_provider_refuses_its_tokens(path):
         ),
         (
             text_of(anonymous={"enabled": False}),
-            {"anonymous_auth_given": True},
+            {"explicit_flags": ("anonymous_auth",)},
             ("anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured in authentication"
             " configuration file"),
         ),
@@ -219,10 +219,11 @@ def test_missing_file_is_an_option_error(path):
         read_configuration(APIServerOptions(authentication_config=path))
 
 
-def test_file_excludes_the_oidc_flags(path):
+@pytest.mark.parametrize("options", [{"oidc_username_claim": "email"}, {"explicit_flags": ("oidc_username_claim",)}])
+def test_file_excludes_the_oidc_flags(path, options):
     path.write_text(text_of())
     with pytest.raises(OptionError, match="authentication-config file and oidc-\\* flags are mutually exclusive"):
-        check_options(APIServerOptions(authentication_config=path, oidc_username_claim="email"))
+        check_options(APIServerOptions(authentication_config=path, **options))
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,7 @@ async def test_reload_with_a_malformed_kubeconfig_keeps_the_last_chain(tmp_path)
     ("options", "message"),
     [
         ({"authorization_mode": ("RBAC",)}, "can not be specified when --authorization-mode or"),
+        ({"explicit_flags": ("authorization_mode",)}, "can not be specified when --authorization-mode or"),
         ({"authorization_webhook_version": "v1"}, "--authorization-webhook-[*] flags are defined"),
     ],
 )
