@@ -341,7 +341,6 @@ class ServerConnection:
             scope,
             body,
             response,
-            self.transport,
             self.flow,
             date_line=server.date_line,
             expects_100=expects_100 and body is not None and not is_http10,
@@ -473,6 +472,11 @@ class ServerConnection:
             self._close()
         else:
             exchange.response.keep_alive = False
+
+    @property
+    def has_unsent(self) -> bool:
+        """True while a response that is complete has not been written."""
+        return self.transport.get_write_buffer_size() > 0
 
     async def closed(self) -> None:
         """Return when the connection is lost. For one caller."""

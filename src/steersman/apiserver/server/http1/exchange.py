@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.server.http1.flow import Flow
     from steersman.apiserver.server.http1.request_body import RequestBody
-    from steersman.apiserver.server.http1.response import ResponseWriter
+    from steersman.apiserver.server.http1.response import ResponseFraming
     from steersman.apiserver.server.http1.state import App, Message
 
 _log = logging.getLogger(__name__)
@@ -23,7 +23,6 @@ _FAULT: Final = b"Internal Server Error"
 _FAULT_HEADERS: Final = [
     (b"content-type", b"text/plain; charset=utf-8"),
     (b"content-length", b"%d" % len(_FAULT)),
-    (b"connection", b"close"),
 ]
 
 
@@ -40,7 +39,6 @@ class Exchange:
         "_flow",
         "_is_body_received",
         "_on_response",
-        "_transport",
         "body",
         "is_cut",
         "is_disconnected",
@@ -52,8 +50,7 @@ class Exchange:
         self,
         scope: dict[str, Any],
         body: RequestBody | None,
-        response: ResponseWriter,
-        transport: asyncio.Transport,
+        response: ResponseFraming,
         flow: Flow,
         *,
         date_line: bytes,
@@ -64,7 +61,6 @@ class Exchange:
         self.scope = scope
         self.body = body
         self.response = response
-        self._transport = transport
         self._flow = flow
         self._date_line = date_line
         #: The client waits for ``100 Continue``.
@@ -94,26 +90,23 @@ class Exchange:
         self.notify()
 
     async def run(self, app: App) -> None:
-        """Call the application. Its exceptions become a 500, or the end of the connection if a response has begun."""
+        """Call the application. Its exceptions become a 500, or cut off a response that has begun."""
+        response = self.response
         try:
             await app(self.scope, self.receive, self.send)
         except asyncio.CancelledError:
-            self._close_transport()
+            response.cut()
             raise
         except Exception:  # noqa: BLE001 — the task ends here
             _log.exception("the application failed")
-        response = self.response
         if response.is_complete or self.is_disconnected:
             return
         if response.is_started:
-            self._close_transport()
+            response.cut()
             return
+        response.keep_alive = False
         await self.send({"type": "http.response.start", "status": 500, "headers": _FAULT_HEADERS})
         await self.send({"type": "http.response.body", "body": _FAULT})
-
-    def _close_transport(self) -> None:
-        if not self._transport.is_closing():
-            self._transport.close()
 
     async def receive(self) -> Message:
         """Receive an ASGI message."""
@@ -131,7 +124,7 @@ class Exchange:
                     return {"type": "http.request", "body": body.take(), "more_body": not is_complete}
                 if self._expects_100 and not self.response.is_started:
                     self._expects_100 = False
-                    self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                    self.response.write_continue()
             if self._event is None:
                 self._event = asyncio.Event()
             self._event.clear()

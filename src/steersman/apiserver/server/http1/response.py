@@ -23,11 +23,49 @@ def _status_line(code: int) -> bytes:
 
 
 _STATUS_LINES: Final = {code: _status_line(code) for code in range(100, 600)}
-_WITHOUT_BODY: Final = frozenset({204, 304})
+#: Status codes of responses without a body.
+WITHOUT_BODY: Final = frozenset({204, 304})
 
 
-class ResponseWriter:
-    """Writer of one response to a transport. The exchange checks the order of calls."""
+class ResponseFraming:
+    """Response of one exchange in the framing of its protocol. The exchange checks the order of calls."""
+
+    __slots__ = ("is_complete", "is_started", "keep_alive")
+
+    def __init__(self, *, keep_alive: bool) -> None:
+        #: The connection may serve another request after this response.
+        self.keep_alive = keep_alive
+        self.is_started = False
+        self.is_complete = False
+
+    def begin(self, code: int, headers: Sequence[tuple[bytes, bytes]], date_line: bytes) -> None:
+        """Write the head, or keep it for the first part of the body. Raises RuntimeError for headers with line ends."""
+        raise NotImplementedError
+
+    def write(self, part: bytes, *, is_last: bool) -> None:
+        """Write a part of the body. Raises RuntimeError if the body differs from its Content-Length."""
+        raise NotImplementedError
+
+    def remaining_after(self, part: bytes, remaining_bytes: int, *, is_last: bool) -> int:
+        """Return what remains of Content-Length after ``part``. Raises RuntimeError if it is too much or too little."""
+        remaining_bytes -= len(part)
+        if remaining_bytes < 0:
+            raise RuntimeError("the body is longer than its length says")
+        if is_last and remaining_bytes:
+            raise RuntimeError("the body is shorter than its length says")
+        return remaining_bytes
+
+    def write_continue(self) -> None:
+        """Write the interim response ``100 Continue``."""
+        raise NotImplementedError
+
+    def cut(self) -> None:
+        """Cut off a response that cannot be completed."""
+        raise NotImplementedError
+
+
+class ResponseWriter(ResponseFraming):
+    """Writer of one response of HTTP/1.1 to a transport."""
 
     __slots__ = (
         "_drops_body",
@@ -37,21 +75,15 @@ class ResponseWriter:
         "_remaining_bytes",
         "_transport",
         "is_chunked",
-        "is_complete",
-        "is_started",
-        "keep_alive",
     )
 
     def __init__(
         self, transport: asyncio.Transport, *, is_head_request: bool, is_http10: bool, keep_alive: bool
     ) -> None:
+        super().__init__(keep_alive=keep_alive)
         self._transport = transport
         self._is_head_request = is_head_request
         self._is_http10 = is_http10
-        #: The connection may serve another request after this response.
-        self.keep_alive = keep_alive
-        self.is_started = False
-        self.is_complete = False
         self.is_chunked = False
         #: Remaining bytes of Content-Length; negative without one.
         self._remaining_bytes = -1
@@ -61,14 +93,13 @@ class ResponseWriter:
         self._head = b""
 
     def begin(self, code: int, headers: Sequence[tuple[bytes, bytes]], date_line: bytes) -> None:
-        """Write the head, or keep it for the first part of the body. Raises RuntimeError for headers with line ends."""
         lines = [_STATUS_LINES.get(code) or _status_line(code)]
-        has_body = not self._is_head_request and code not in _WITHOUT_BODY
+        has_body = not self._is_head_request and code not in WITHOUT_BODY
         length = -1
         closes = False
         for name, value in headers:
             if name == b"content-length":
-                if code in _WITHOUT_BODY:
+                if code in WITHOUT_BODY:
                     continue  # RFC 9110, 8.6: not with 204; with 304 it would be the length of another response
                 length = int(value)
             elif name == b"connection" and value == b"close":
@@ -101,16 +132,11 @@ class ResponseWriter:
             self._head = head
 
     def write(self, part: bytes, *, is_last: bool) -> None:
-        """Write a part of the body. Raises RuntimeError if the body differs from its Content-Length."""
         if self.is_chunked:
             end = b"0\r\n\r\n" if is_last else b""
             part = b"%x\r\n%b\r\n%b" % (len(part), part, end) if part else end
         elif self._remaining_bytes >= 0:
-            self._remaining_bytes -= len(part)
-            if self._remaining_bytes < 0:
-                raise RuntimeError("the body is longer than its length says")
-            if is_last and self._remaining_bytes:
-                raise RuntimeError("the body is shorter than its length says")
+            self._remaining_bytes = self.remaining_after(part, self._remaining_bytes, is_last=is_last)
             part = self._with_head(part)
         elif self._drops_body:
             part = b""
@@ -118,6 +144,14 @@ class ResponseWriter:
             self._transport.write(part)
         if is_last:
             self.is_complete = True
+
+    def write_continue(self) -> None:
+        self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def cut(self) -> None:
+        """Close the connection."""
+        if not self._transport.is_closing():
+            self._transport.close()
 
     def _with_head(self, part: bytes) -> bytes:
         """Return the bytes to write next: the head, unless written, and the part."""

@@ -15,7 +15,8 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_HOST: Final = re.compile(rb"[A-Za-z0-9!$%&'()*+,\-.:;=\[\]_~]*")
+#: Characters of a host.
+HOST: Final = re.compile(rb"[A-Za-z0-9!$%&'()*+,\-.:;=\[\]_~]*")
 _BAD_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _ABSOLUTE: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.\-]*://[^/?]*")
 _REQUEST_LINE: Final = re.compile(rb"\A[^\r\n]*")
@@ -27,16 +28,21 @@ _HIGH_BYTE: Final = re.compile(rb"[\x80-\xff]")
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Text response that ends the connection. ``body`` defaults to the code and its text."""
+    """Text response that ends the connection of HTTP/1.1. ``body`` defaults to the code and its text."""
 
     code: int
     text: bytes
     body: bytes | None = None
 
+    @property
+    def content(self) -> bytes:
+        """Return the body of the response."""
+        return b"%d %s" % (self.code, self.text) if self.body is None else self.body
+
     def encode(self) -> bytes:
         """Encode the response."""
         status = b"%d %s" % (self.code, self.text)
-        body = status if self.body is None else self.body
+        body = self.content
         head = (
             b"HTTP/1.1 %s\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
         )
@@ -46,7 +52,7 @@ class Refusal(msgspec.Struct, frozen=True):
 BAD_REQUEST: Final = Refusal(400, b"Bad Request")
 TOO_LARGE: Final = Refusal(431, b"Request Header Fields Too Large")
 _NO_HOST: Final = Refusal(400, b"Bad Request: missing required Host header")
-_BAD_HOST: Final = Refusal(400, b"Bad Request: malformed Host header")
+BAD_HOST: Final = Refusal(400, b"Bad Request: malformed Host header")
 _VERSION_UNSUPPORTED: Final = Refusal(505, b"HTTP Version Not Supported: unsupported protocol version")
 _TRANSFER_ENCODING: Final = Refusal(501, b"Not Implemented", b"Unsupported transfer encoding")
 _EXPECTATION: Final = Refusal(417, b"Expectation Failed", b"")
@@ -100,8 +106,8 @@ def refusal_of_head(
     if host is None:
         if version == "1.1" and method != b"CONNECT":
             return _NO_HOST
-    elif _HOST.fullmatch(host) is None:
-        return _BAD_HOST
+    elif HOST.fullmatch(host) is None:
+        return BAD_HOST
     if expectation and expectation.lower() != b"100-continue":
         return _EXPECTATION
     return GENERAL_OPTIONS if method == b"OPTIONS" and target == b"*" else None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apiserver.server.http1.handshakes import Handshakes
-    from steersman.apiserver.server.http1.state import App
+    from steersman.apiserver.server.http1.state import App, Connection
     from steersman.asynckit.clock import Clock, Timer
 
 _log = logging.getLogger(__name__)
@@ -62,16 +62,20 @@ class Serving:
         timeouts: Timeouts | None = None,
         on_connect: Callable[[], None] | None = None,
         handshakes: Handshakes | None = None,
+        new_connection: Callable[[ServerState], Any] = ServerConnection,
     ) -> None:
-        """``on_connect`` is called for each connection, before the TLS handshake. ``handshakes`` counts those that fail."""
+        """``on_connect`` is called for each connection, before the TLS handshake. ``handshakes`` counts those that fail.
+        ``new_connection`` returns the protocol of a connection (HTTP/2: ``http2.negotiation``).
+        """
         self._clock = clock
         self._on_connect = on_connect
+        self._new_protocol = new_connection
         self._state = ServerState(app, clock, timeouts or Timeouts(), handshakes)
         self._server: asyncio.Server | None = None
         self._date_timer: Timer | None = None
 
     @property
-    def connections(self) -> frozenset[ServerConnection]:
+    def connections(self) -> frozenset[Connection]:
         """Open connections, without those that were handed over."""
         return frozenset(self._state.connections)
 
@@ -112,7 +116,7 @@ class Serving:
                 _log.warning("%d requests were cut off", len(late))
             for task in late:
                 task.cancel()
-        unsent = [asyncio.ensure_future(c.closed()) for c in state.connections if c.transport.get_write_buffer_size()]
+        unsent = [asyncio.ensure_future(c.closed()) for c in state.connections if c.has_unsent]
         if unsent:
             await asyncio.wait(unsent, timeout=max(0.0, end - self._clock.monotonic()))
             for waiting in unsent:
@@ -126,8 +130,7 @@ class Serving:
     def _new_connection(self) -> asyncio.Protocol:
         if self._on_connect is not None:
             self._on_connect()
-        connection: Any = ServerConnection(self._state)  # a protocol by its methods
-        return cast("asyncio.Protocol", connection)
+        return cast("asyncio.Protocol", self._new_protocol(self._state))  # a protocol by its methods
 
     def _set_date(self) -> None:
         """Set the Date header: once a second, and not once a request."""

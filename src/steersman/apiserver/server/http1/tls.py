@@ -25,18 +25,19 @@ class TLSFiles(msgspec.Struct, frozen=True):
     key: Path
     client_cas: tuple[Path, ...] = ()
     policy: TLSPolicy = DEFAULT_POLICY
+    #: Offered protocols, the preferred one first. Clients use h2 if it is offered.
+    alpn: tuple[str, ...] = ("http/1.1",)
 
 
 def tls_context(files: TLSFiles) -> ssl.SSLContext:
-    """Return a context with the TLS policy, ALPN HTTP/1.1 and optional client certificates.
+    """Return a context with the TLS policy, the ALPN protocols and optional client certificates.
 
     A client certificate that does not verify does not end the handshake, and the authenticator checks validity periods.
     No session tickets are issued, as a resumed session does not keep the chain. Raises ``TLSFileError``.
     """
     context = files.policy.create_context()
     load_cert_chain(context, files.certificate, files.key)
-    # Only supported protocols are offered: clients would use h2 otherwise.
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols(list(files.alpn))
     context.verify_flags |= ssl.VerifyFlags(_NO_CHECK_TIME)
     context.options |= ssl.OP_NO_TICKET
     context.num_tickets = 0

@@ -55,7 +55,6 @@ def an_exchange(
         {"method": "GET"},
         body,
         response,
-        transport,  # type: ignore[arg-type]
         flow,
         date_line=b"date: now\r\n",
         expects_100=expects_100,
