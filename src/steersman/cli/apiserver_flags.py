@@ -21,7 +21,6 @@ from steersman.cli.base_flags import (
 from steersman.cli.etcd_flags import ETCD_FLAGS
 from steersman.cli.flag_table import Flag, FlagTable
 
-_HTTP1: Final = "connections are HTTP/1.1"
 _ROUTING: Final = "requests for aggregated API servers go to endpoint IPs always"
 _NO_EMULATION: Final = "all APIs of Kubernetes 1.36 are served"
 _NO_PEERS: Final = "requests are not passed on to other API servers"
@@ -77,7 +76,9 @@ _GENERIC: Final = (
     ),
     *FEATURE_FLAGS,
     Flag(
-        "goaway-chance", values.goaway_chance, "Fraction of requests that close their HTTP/2 connection", unused=_HTTP1
+        "goaway-chance",
+        values.goaway_chance,
+        "Fraction of requests after which an HTTP/2 connection takes no further ones, so that its client connects anew; 0.02 at most",
     ),
     Flag(
         "livez-grace-period",
@@ -151,12 +152,15 @@ _GENERIC: Final = (
 _SECURE_SERVING: Final = (
     Flag("bind-address", values.ip, "IP address to listen on"),
     Flag("cert-dir", str, "Directory of generated certificates", unused="they are generated in --data-dir"),
-    Flag("disable-http2-serving", values.boolean, "Do not serve HTTP/2", unused=_HTTP1),
+    Flag(
+        "disable-http2-serving",
+        values.boolean,
+        "Serve HTTP/1.1 only; with false, clients that offer HTTP/2 use it, which needs the package h2",
+    ),
     Flag(
         "http2-max-streams-per-connection",
         values.count,
-        "Maximum number of streams of an HTTP/2 connection",
-        unused=_HTTP1,
+        "Maximum number of concurrent requests of an HTTP/2 connection; 0 for 100",
     ),
     Flag("permit-address-sharing", values.boolean, "Listen with SO_REUSEADDR", unused="SO_REUSEADDR is always set"),
     Flag("permit-port-sharing", values.boolean, "Listen with SO_REUSEPORT"),

@@ -9,7 +9,7 @@ import shutil
 import ssl
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,6 +17,7 @@ from steersman.apimachinery.durations import format_duration
 from steersman.apimachinery.gotext import errno_text
 from steersman.apiserver.authn.client_certificate import digests_of
 from steersman.apiserver.proxying.connections import client_tls
+from steersman.apiserver.server.http1.connection import ServerConnection
 from steersman.apiserver.server.http1.serving import Serving, listen
 from steersman.apiserver.server.http1.tls import TLSFileError, TLSFiles, load_cert_chain
 from steersman.apiserver.workers import are_workers_busy
@@ -37,11 +38,14 @@ from steersman.controlplane.pki import PKI, PKIError, ensure_pki, server_names
 from steersman.controlplane.resources import HEARTBEAT_PREFIXES
 from steersman.controlplane.serving_certificates import ANY_ADDRESS
 from steersman.controlplane.tls_options import named_cert_keys, tls_policy
+from steersman.extras import load_optional
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
 
     from steersman.apiserver.health.component_probes import Components
+    from steersman.apiserver.server.http1.state import ServerState
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.authentication.external_signer import ExternalSigner
     from steersman.controlplane.debug_socket import DebugSocket
@@ -116,6 +120,7 @@ class APIServer:
         for warning in check_options(self.options):
             _log.warning("%s", warning)
         directory = self._directory()
+        new_connection = self._connection_factory()
         self._core = core = await self._create_core(directory)
         core.defaults.makes_service_accounts = self._makes_service_accounts
         if self._makes_service_accounts:  # the controllers will read the key, whose creation is slow
@@ -130,7 +135,7 @@ class APIServer:
         if core.bootstrap is not None:
             core.bootstrap.public_endpoint = PublicEndpoint(address, port) if address else None
             core.bootstrap.authentication = authentication
-        self._serving = Serving(core.app, clock=self._clock, handshakes=core.handshakes)
+        self._serving = Serving(core.app, clock=self._clock, handshakes=core.handshakes, new_connection=new_connection)
         await self._serving.start(sock, certificates.tls.context)
         self._tasks.start("TLS files", certificates.run())
         self._follow_client_certificates(core)
@@ -369,6 +374,16 @@ class APIServer:
             flag = "--bind-address" if error.errno == errno.EADDRNOTAVAIL else "--secure-port"
             raise OptionError(f"{flag}: cannot listen on {host} port {port}: {errno_text(error)}{hint}") from error
 
+    def _connection_factory(self) -> Callable[[ServerState], Any]:
+        """Return the factory of connections, of the versions of HTTP that are served. Raises ``MissingPackagesError``."""
+        if self.options.disable_http2_serving:
+            return ServerConnection
+        load_optional("h2.connection", "H2Connection", "--disable-http2-serving=false", "http2")
+        from steersman.apiserver.server.http2.limits import STREAMS_MAX  # noqa: PLC0415 — needs the extra
+        from steersman.apiserver.server.http2.negotiation import negotiated  # noqa: PLC0415 — needs the extra
+
+        return negotiated(self.options.http2_max_streams_per_connection or STREAMS_MAX)
+
     def _tls_files(self, pki: PKI) -> TLSFiles:
         options = self.options
         more = () if options.client_ca_file is None else (options.client_ca_file,)
@@ -377,6 +392,7 @@ class APIServer:
             options.tls_private_key_file or pki.server.key,
             (pki.ca.certificate, *more, options.requestheader_client_ca_file or pki.front_proxy_ca.certificate),
             tls_policy(options),
+            ("http/1.1",) if options.disable_http2_serving else ("h2", "http/1.1"),
         )
 
     def _write_kubeconfig(self, pki: PKI, directory: Path, port: int) -> None:

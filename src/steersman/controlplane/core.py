@@ -246,6 +246,7 @@ class ServerCore:
             request_timeout_seconds=options.request_timeout_seconds,
             is_rejecting=(lambda: self._is_rejecting) if options.shutdown_send_retry_after else None,
             offers_cbor=options.feature_gates.get("CBORServingAndStorage", False),
+            goaway_chance=0.0 if options.disable_http2_serving else options.goaway_chance,
             cors_allowed_origins=options.cors_allowed_origins,
             extra=self._filters,
         )

@@ -73,6 +73,12 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     tls_sni_cert_key: tuple[str, ...] = ()
     #: Allow other processes to listen on the same port (``SO_REUSEPORT``).
     permit_port_sharing: bool = False
+    #: Serve HTTP/1.1 only. Upstream's default is False (decision 0018).
+    disable_http2_serving: bool = True
+    #: Concurrent requests of a connection; 0 for the default of ``http2.limits``.
+    http2_max_streams_per_connection: int = 0
+    #: Fraction of requests after which an HTTP/2 connection takes no further ones.
+    goaway_chance: float = 0.0
     #: Path of the admin's kubeconfig; None: in the data directory.
     kubeconfig: Path | None = None
 

@@ -78,6 +78,7 @@ SPECIAL = {
 }  # fmt: skip
 #: Defaults that are not upstream's; ``docs/compatibility.md`` has the reasons.
 OTHER_DEFAULTS = {
+    (API_SERVER, "disable-http2-serving"),  # HTTP/2 costs a multiple (decision 0018)
     (API_SERVER, "authorization-mode"), (API_SERVER, "bind-address"), (API_SERVER, "requestheader-allowed-names"),
     (API_SERVER, "requestheader-extra-headers-prefix"), (API_SERVER, "requestheader-group-headers"),
     (API_SERVER, "requestheader-username-headers"), (API_SERVER, "service-account-issuer"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import sys
 
 import pytest
 import yaml
@@ -15,6 +16,7 @@ from steersman.client import tree
 from steersman.controlplane.apiserver import APIServer, external_address
 from steersman.controlplane.bootstrap.master_leases import MasterLeases
 from steersman.controlplane.options import APIServerOptions, OptionError
+from steersman.extras import MissingPackagesError
 from steersman.storage.sqlite import SqliteStore
 from steersman.storage.sqlite.errors import StoreLocked
 
@@ -236,3 +238,23 @@ async def test_services_may_have_both_families_the_servers_own_has_that_of_its_a
 )
 def test_external_address(options, expected):
     assert external_address(APIServerOptions(**options), 6443) == expected
+
+
+async def test_http2_is_offered_if_it_is_asked_for(tmp_path):
+    for disabled, selected in ((True, "http/1.1"), (False, "h2")):
+        options = APIServerOptions(
+            ephemeral=True, secure_port=0, data_dir=tmp_path, disable_http2_serving=disabled, goaway_chance=0.02
+        )
+        server = await APIServer.start(options)
+        context = ssl.create_default_context(cafile=server.access.ca)
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        async with connected_to("127.0.0.1", int(server.url.rpartition(":")[2]), tls=context) as (_, writer):
+            assert writer.get_extra_info("ssl_object").selected_alpn_protocol() == selected
+        await server.stop(grace_seconds=0)
+
+
+async def test_http2_without_its_package_is_refused_before_anything_is_started(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h2.connection", None)
+    options = APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path, disable_http2_serving=False)
+    with pytest.raises(MissingPackagesError, match=r"--disable-http2-serving=false needs h2, .*\[http2\]"):
+        await APIServer.start(options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import random
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -55,6 +56,9 @@ class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
     is_rejecting: Callable[[], bool] | None = None
     #: Offer CBOR beside JSON, YAML and protobuf (``CBORServingAndStorage``).
     offers_cbor: bool = False
+    #: ``--goaway-chance``; 0 if HTTP/2 is not served. ``dice`` returns numbers from 0 to 1.
+    goaway_chance: float = 0.0
+    dice: Callable[[], float] = random
     #: Regular expressions of ``--cors-allowed-origins``.
     cors_allowed_origins: Sequence[str] = ()
     #: Filters of an embedding program, which see the impersonated user; the first is the outermost.
@@ -73,6 +77,7 @@ def build_chain(
     filters: list[Filter] = [
         *_cbor(offers_cbor=options.offers_cbor),
         *_retry_after(options.is_rejecting),
+        *_goaway(options.goaway_chance, options.dice),
         *_cors(options.cors_allowed_origins),
         errors(),
         request_info(with_labels=options.authorizer_waits),
@@ -108,6 +113,15 @@ def _retry_after(is_rejecting: Callable[[], bool] | None) -> Sequence[Filter]:
     from steersman.apiserver.filters.retry_after import retry_after  # noqa: PLC0415 — few servers reject
 
     return [retry_after(is_rejecting)]
+
+
+def _goaway(chance: float, dice: Callable[[], float]) -> Sequence[Filter]:
+    """Return the filter that ends connections, if there is a chance."""
+    if chance <= 0:
+        return []
+    from steersman.apiserver.filters.goaway import probabilistic_goaway  # noqa: PLC0415 — few servers have one
+
+    return [probabilistic_goaway(chance, dice)]
 
 
 def _cors(origins: Sequence[str]) -> Sequence[Filter]:
