@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 _OPERATOR: Final = re.compile(r"&&|\|\||;|\n")
 _REDIRECTION: Final = re.compile(r"(>>?)[ \t]*")
 _VARIABLE: Final = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
-_BARE: Final = re.compile(r"[^\s'\"$\\`*?\[\]<>|&;(){}~#]+")
+#: Other spaces of Unicode are part of a word.
+_BARE: Final = re.compile(r"[^\s'\"$\\`*?\[\]<>|&;(){}~#]+", re.ASCII)
+_BLANKS: Final = " \t\r"
 _ESCAPABLE: Final = '$`"\\'
 
 
@@ -66,7 +68,7 @@ def _words(text: str, at: int, variables: Mapping[str, str]) -> tuple[list[str],
     words: list[str] = []
     redirection: Redirection | None = None
     while at < len(text):
-        if text[at] in " \t\r":
+        if text[at] in _BLANKS:
             at += 1
         elif _OPERATOR.match(text, at):
             break
@@ -83,7 +85,7 @@ def _words(text: str, at: int, variables: Mapping[str, str]) -> tuple[list[str],
 
 def _word(text: str, at: int, variables: Mapping[str, str]) -> tuple[str, int]:
     word = ""
-    while at < len(text) and not text[at].isspace() and text[at] != ">" and not _OPERATOR.match(text, at):
+    while at < len(text) and text[at] not in _BLANKS and text[at] != ">" and not _OPERATOR.match(text, at):
         if text[at] == "'":
             end = text.find("'", at + 1)
             if end < 0:

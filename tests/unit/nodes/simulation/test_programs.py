@@ -38,6 +38,7 @@ def sh(script: str) -> list[str]:
         (sh("echo -n a > /dev/termination-log; sleep 2"), Program(2, termination_log="a")),
         (sh("echo a>'/dev/termination-log'; echo b >> /dev/termination-log"), Program(0, termination_log="a\nb\n")),
         (sh("echo a > /dev/termination-log; > /dev/termination-log printf b"), Program(0, termination_log="b")),
+        (sh("echo a\u2028b\u00a0 c\x85"), Program(0, 0, "", ((0, "a\u2028b\u00a0 c\x85\n"),))),
         (sh(""), Program(0)),
     ],
 )
@@ -78,6 +79,8 @@ def test_program_of_supports_command(words: list[str], program: Program) -> None
         sh("X=1; echo $X"),
         sh("echo a &&"),
         sh("exit x"),
+        sh("echo a\f"),
+        sh("echo \x0b b"),
     ],
 )
 def test_program_of_rejects_other_commands(words: list[str]) -> None:
