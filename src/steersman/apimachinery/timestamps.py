@@ -35,7 +35,10 @@ def parse_time(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None or "T" not in text:
         raise ValueError(f"not an RFC 3339 time: {text!r}")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"not within the years 1 to 9999: {text!r}") from None
 
 
 def add_seconds(moment: datetime, seconds: float) -> datetime:

@@ -38,7 +38,9 @@ def test_add_seconds_stays_within_the_calendar() -> None:
     assert add_seconds(datetime.max.replace(tzinfo=UTC), 1) == datetime.max.replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize("text", ["", "2024-01-01", "2024-01-01T00:00:00", "2024-01-01 00:00:00Z", "yesterday"])
+@pytest.mark.parametrize(
+    "text", ["", "2024-01-01", "2024-01-01T00:00:00", "2024-01-01 00:00:00Z", "yesterday", "0001-01-01T00:00:00+01:00"]
+)
 def test_parse_time_rejects_other_texts(text: str) -> None:
     with pytest.raises(ValueError):
         parse_time(text)

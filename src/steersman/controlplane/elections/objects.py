@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from steersman.apimachinery.timestamps import add_seconds, parse_time
+from steersman.apimachinery.timestamps import parse_time
 from steersman.controlplane.elections.versions import Version, parse_version
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 OLDEST_EMULATION_VERSION: Final = "OldestEmulationVersion"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+#: Earlier and later times are read as these, so that the rules can add durations.
+_FIRST: Final = datetime(2, 1, 1, tzinfo=UTC)
+_LAST: Final = datetime(9000, 1, 1, tzinfo=UTC)
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +53,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
         """Expiration time; the epoch when the Lease does not define it."""
         if self.renewed is None or self.duration_seconds is None:
             return _EPOCH
-        return add_seconds(self.renewed, self.duration_seconds)
+        return self.renewed + timedelta(seconds=self.duration_seconds)
 
 
 def read_candidate(tree: Mapping[str, Any]) -> Candidate:
@@ -83,4 +86,4 @@ def read_lease(tree: Mapping[str, Any]) -> Lease:
 
 
 def _time(text: str | None) -> datetime | None:
-    return parse_time(text) if text else None
+    return min(max(parse_time(text), _FIRST), _LAST) if text else None

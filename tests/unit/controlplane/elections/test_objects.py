@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from steersman.controlplane.elections.liveness import VALID
 from steersman.controlplane.elections.objects import read_candidate, read_lease
 from steersman.controlplane.elections.versions import ZERO, parse_version
 
@@ -34,6 +35,15 @@ def test_read_candidate_without_spec_has_no_renewal():
 def test_lease_expires_after_its_duration():
     tree = {"spec": {"holderIdentity": "a", "leaseDurationSeconds": 5, "renewTime": "2026-01-01T00:00:00.000000Z"}}
     assert read_lease(tree).expires == datetime(2026, 1, 1, 0, 0, 5, tzinfo=UTC)
+
+
+def test_times_leave_room_for_durations():
+    late, early = "9999-12-31T23:59:59.999999Z", "0001-01-01T00:00:00.000001Z"
+    lease = read_lease({"spec": {"leaseDurationSeconds": 2**31 - 1, "renewTime": late}})
+    assert lease.expires > datetime(9000, 1, 1, tzinfo=UTC)
+    read = read_candidate({"metadata": {"name": "a"}, "spec": {"renewTime": late, "pingTime": early}})
+    assert read.renewed + VALID > read.renewed
+    assert read.pinged - VALID < read.pinged
 
 
 def test_lease_without_duration_is_expired():
