@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from steersman.controllers.manager.leader_migration import read_leader_migration
 from steersman.controlplane.metric_options import metric_filter
 from steersman.controlplane.option_files import check_key_pair, check_readable
-from steersman.controlplane.options import OptionError
+from steersman.controlplane.options import OptionError, flag_of
 from steersman.controlplane.tls_options import check_named_cert_keys, check_tls_policy
 from steersman.runtime.leader_election import emulation_version_of, timing_of
 
@@ -132,11 +132,11 @@ def _check_files(options: ManagerOptions) -> None:
     for field in options.__struct_fields__:
         value = getattr(options, field)
         if field.endswith("_file") and value:
-            check_readable(f"--{field.replace('_', '-')}", Path(value))
+            check_readable(flag_of(field), Path(value))
         if field.startswith("cluster_signing") and field.endswith("_cert_file"):
             key = field.removesuffix("_cert_file") + "_key_file"
             if bool(value) != bool(getattr(options, key)):
-                raise OptionError(f"--{field.replace('_', '-')} and --{key.replace('_', '-')} need each other")
+                raise OptionError(f"{flag_of(field)} and {flag_of(key)} need each other")
 
 
 def _check_contents(options: ManagerOptions) -> None:

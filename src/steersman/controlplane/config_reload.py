@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery.label_sets import hash_label
 from steersman.apiserver.observability.metrics import Family, counter, gauge
 from steersman.controlplane.bootstrap.identity import server_id
+from steersman.controlplane.file_follower import RELOAD_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
     from pathlib import Path
 
     from steersman.asynckit.clock import Clock
-
-#: Polling interval of the file in seconds. Upstream watches it, and reads it every minute.
-RELOAD_INTERVAL_SECONDS: Final = 10.0
 
 _log = logging.getLogger(__name__)
 
@@ -100,7 +98,7 @@ class ConfigReload:
     async def run(self) -> None:
         """Poll the file until cancelled."""
         while True:
-            await self._clock.sleep(RELOAD_INTERVAL_SECONDS)
+            await self._clock.sleep(RELOAD_SECONDS)
             await self.poll()
 
     async def poll(self) -> None:

@@ -7,7 +7,8 @@ import pytest
 from steersman.apimachinery.label_sets import hash_label
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor
-from steersman.controlplane.config_reload import RELOAD_INTERVAL_SECONDS, ConfigReload, InvalidConfigError
+from steersman.controlplane.config_reload import ConfigReload, InvalidConfigError
+from steersman.controlplane.file_follower import RELOAD_SECONDS
 
 
 class World:
@@ -86,7 +87,7 @@ async def test_run_polls_the_file(world):
     tasks = Supervisor("test")
     tasks.start("reload", world.reload.run())
     world.path.write_bytes(b"second")
-    await world.clock.advance(RELOAD_INTERVAL_SECONDS)
+    await world.clock.advance(RELOAD_SECONDS)
     await world.changed.wait()
     await tasks.close()
     assert world.applied == [b"second"]

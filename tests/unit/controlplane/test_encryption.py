@@ -18,9 +18,9 @@ from steersman.apimachinery.label_sets import hash_label
 from steersman.apiserver.health.checks import Unhealthy
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.controlplane.apiserver import APIServer
-from steersman.controlplane.config_reload import RELOAD_INTERVAL_SECONDS
 from steersman.controlplane.encryption import EncryptionAtRest
 from steersman.controlplane.etcd import open_etcd_store
+from steersman.controlplane.file_follower import RELOAD_SECONDS
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.schema.protobuf import decode_body
 from steersman.storage.encryption.ciphers import AesGcm
@@ -140,7 +140,7 @@ async def test_file_is_reloaded_when_it_changes(path):
     changed = asyncio.Event()
     encryption.on_key_change = changed.set
     write(path, keys("b", "a"))
-    await clock.advance(RELOAD_INTERVAL_SECONDS)
+    await clock.advance(RELOAD_SECONDS)
     await changed.wait()
     await store.txn([Put(KEY, b"x")])
     name = "apiserver_encryption_config_controller_automatic_reloads_total"
