@@ -11,28 +11,19 @@ from typing import Any
 import pytest
 import yaml
 from tests.busy_machine import HANG_SECONDS
-from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
+from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response, with_failures
 
 from steersman.apimachinery.errors import StatusError
 from steersman.client import Client
 from steersman.testing import ControlPlane
 
 PAGE = Path(__file__).parents[2] / "docs" / "webhooks.md"
-HUGE_BYTES = 100_000_000
 CORE = {"apiVersion": "v1"}
 
 
+@with_failures
 async def respond(path: str, review: Any) -> bytes | None:
     request = review["request"]
-    if path == "/hang":
-        await asyncio.Event().wait()
-    if path == "/huge":
-        return http_response(b"x" * HUGE_BYTES)
-    failures = {"/close": None, "/garbage": http_response(b"<html>", kind="text/html")}
-    if path in failures:
-        return failures[path]
-    if path == "/redirect":
-        return http_response(b"", status=307, headers="Location: https://127.0.0.1:1/\r\n")
     allowed = "deny" not in request["object"]["metadata"].get("labels", {})
     return http_response({**review, "response": {"uid": request["uid"], "allowed": allowed}})
 

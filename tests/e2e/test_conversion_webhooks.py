@@ -12,7 +12,7 @@ import pytest
 import yaml
 from tests.busy_machine import HANG_SECONDS
 from tests.unit.apiserver.crd.converting import convert
-from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
+from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response, with_failures
 
 from steersman.apimachinery.errors import StatusError
 from steersman.client import Client, custom, tree
@@ -22,19 +22,10 @@ from steersman.testing import ControlPlane
 PAGE = Path(__file__).parents[2] / "docs" / "conversion.md"
 V1, V2 = (custom(f"example.com/{version}", "Screen", plural="screens") for version in ("v1", "v2"))
 DEFINITIONS = tree("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-HUGE_BYTES = 100_000_000
 
 
+@with_failures
 async def respond(path: str, review: Any) -> bytes | None:
-    if path == "/hang":
-        await asyncio.Event().wait()
-    if path == "/huge":
-        return http_response(b"x" * HUGE_BYTES)
-    failures = {"/close": None, "/garbage": http_response(b"<html>", kind="text/html")}
-    if path in failures:
-        return failures[path]
-    if path == "/redirect":
-        return http_response(b"", status=307, headers="Location: https://127.0.0.1:1/\r\n")
     request = review["request"]
     objects = [convert(item, request["desiredAPIVersion"]) for item in request["objects"]]
     response = {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects}

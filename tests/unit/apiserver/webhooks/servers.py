@@ -20,6 +20,8 @@ from steersman.asynckit.clock import RealClock
 Respond = Callable[[str, Any], Awaitable[bytes | None]]
 
 _LIFE = timedelta(days=1)
+#: Size of a response that no API server reads to its end.
+HUGE_BYTES = 100_000_000
 
 
 @cache
@@ -48,6 +50,26 @@ def http_response(body: Any, *, status: int = 200, kind: str = "application/json
     return (
         f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {len(text)}\r\n{headers}\r\n".encode() + text
     )
+
+
+def with_failures(respond: Respond) -> Respond:
+    """Return a webhook that fails in another way at each of ``/hang``, ``/huge``, ``/close``, ``/garbage`` and ``/redirect``."""
+
+    async def respond_or_fail(path: str, review: Any) -> bytes | None:
+        match path:
+            case "/hang":
+                await asyncio.Event().wait()
+            case "/huge":
+                return http_response(b"x" * HUGE_BYTES)
+            case "/close":
+                return None
+            case "/garbage":
+                return http_response(b"<html>", kind="text/html")
+            case "/redirect":
+                return http_response(b"", status=307, headers="Location: https://127.0.0.1:1/\r\n")
+        return await respond(path, review)
+
+    return respond_or_fail
 
 
 class WebhookServer:
