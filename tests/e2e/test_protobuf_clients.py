@@ -11,16 +11,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import yaml
+from tests.all_kinds import OBJECTS
 from tests.busy_machine import HANG_SECONDS
-from tests.e2e.conftest import MANIFESTS
 
 from steersman.schema import protobuf
 from steersman.schema.resources import table
 from steersman.testing import ControlPlane
 
 ACCEPT = f"{protobuf.MEDIA_TYPE},application/json"
-OBJECTS = list(yaml.safe_load_all((MANIFESTS / "all-kinds.yaml").read_text().replace("NAMESPACE", "default")))
 
 
 class Clientset:

@@ -1,20 +1,12 @@
 """Stored objects of every built-in kind are valid, defaulted and of their type."""
 
-import json
-from pathlib import Path
-
 import pytest
-import yaml
+from tests.all_kinds import OBJECTS, create_all, resource_of
 
 from steersman.apiserver.request import RequestContext, UserInfo
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
-from steersman.schema.resources import table
 from steersman.testing import InProcessAPIServer
-
-MANIFEST = (Path(__file__).parents[2] / "e2e" / "manifests" / "all-kinds.yaml").read_text()
-OBJECTS = list(yaml.safe_load_all(MANIFEST.replace("NAMESPACE", "default")))
-RESOURCES = {(r.api_version, r.kind): r for r in table().resources if r.key_prefix}
 
 
 def name_of(obj):
@@ -25,24 +17,16 @@ def name_of(obj):
 async def stored():
     """Return for each object of the manifest its stored form and its resource."""
     async with InProcessAPIServer() as server:
-        await make(server, "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
+        await create_all(server)
         registry = server.core.resources.registry
         entries = {}
         for obj in OBJECTS:
-            resource = RESOURCES[obj["apiVersion"], obj["kind"]]
-            place = "/namespaces/default" if resource.namespaced else ""
-            root = f"/apis/{resource.api_version}" if resource.group else "/api/v1"
-            await make(server, f"{root}{place}/{resource.name}", obj)
+            resource = resource_of(obj)
             served = registry.get(resource.group, resource.version, resource.name)
             namespace = "default" if resource.namespaced else ""
             entry = served.cache.get(served.cache.key(namespace, obj["metadata"]["name"]))
             entries[name_of(obj)] = (served, entry)
         yield entries
-
-
-async def make(server, path, obj):
-    answer = await server.request("POST", path, body=json.dumps(obj).encode())
-    assert answer.code == 201, answer.json()
 
 
 def struct_of(served):

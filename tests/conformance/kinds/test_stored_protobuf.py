@@ -6,14 +6,13 @@ import asyncio
 import base64
 import json
 import subprocess
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
-import yaml
 
 pytest.importorskip("google.protobuf", reason="the dev extra is not installed")
 from scripts.etcd_cluster import find_binary
+from tests.all_kinds import BY_KIND, OBJECTS, create_all
 from tests.conformance.protobuf.independent import stored_object
 
 from steersman.apiserver.generic.storage_codec import _recent
@@ -27,10 +26,7 @@ from steersman.schema.protobuf import MEDIA_TYPE
 from steersman.schema.resources import table
 from steersman.testing import InProcessAPIServer
 
-MANIFEST = (Path(__file__).parents[2] / "e2e" / "manifests" / "all-kinds.yaml").read_text()
-OBJECTS = list(yaml.safe_load_all(MANIFEST.replace("NAMESPACE", "default")))
 STORED = {r.key_prefix: r for r in table().resources if r.key_prefix and r.api_version == r.storage_api_version}
-BY_KIND = {(r.api_version, r.kind): r for r in table().resources if r.key_prefix}
 
 
 def resource_of(key):
@@ -44,14 +40,7 @@ async def server():
     """A server that stores protobuf, with an object of every kind and the objects of its own bootstrap."""
     options = APIServerOptions(ephemeral=True, storage_media_type=MEDIA_TYPE, advertise_address="192.0.2.1")
     async with InProcessAPIServer(options=options, with_bootstrap_controller=True) as server:
-        account = {"metadata": {"name": "default"}}
-        await server.request("POST", "/api/v1/namespaces/default/serviceaccounts", body=json.dumps(account).encode())
-        for obj in OBJECTS:
-            resource = BY_KIND[obj["apiVersion"], obj["kind"]]
-            place = "/namespaces/default" if resource.namespaced else ""
-            root = f"/apis/{resource.api_version}" if resource.group else "/api/v1"
-            answer = await server.request("POST", f"{root}{place}/{resource.name}", body=json.dumps(obj).encode())
-            assert answer.code == 201, answer.json()
+        await create_all(server)
         yield server
 
 

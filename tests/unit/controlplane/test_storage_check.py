@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-import yaml
+from tests.all_kinds import create_all
 
 from steersman.apimachinery.cbor import encode_object
 from steersman.apiserver.kinds.shared.allocation import PortBitmap, PortRange
@@ -14,12 +13,8 @@ from steersman.apiserver.kinds.stored_versions import stored_layout
 from steersman.controlplane.options import APIServerOptions
 from steersman.controlplane.storage_check import StorageChecker, reencode
 from steersman.schema.protobuf import MEDIA_TYPE, encode_body
-from steersman.schema.resources import table
 from steersman.testing import InProcessAPIServer
 
-MANIFEST = (Path(__file__).parents[2] / "e2e" / "manifests" / "all-kinds.yaml").read_text()
-OBJECTS = list(yaml.safe_load_all(MANIFEST.replace("NAMESPACE", "default")))
-BY_KIND = {(r.api_version, r.kind): r for r in table().resources if r.key_prefix}
 POD = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "default"}}
 GADGET = {"kind": "Gadget", "apiVersion": "example.com/v1", "metadata": {"name": "a", "namespace": "default"}}
 GADGETS = "/registry/example.com/gadgets/default/a"
@@ -45,13 +40,7 @@ def problems(stored):
 async def test_everything_that_a_server_stores_passes(media_type):
     options = APIServerOptions(ephemeral=True, storage_media_type=media_type, advertise_address="192.0.2.1")
     async with InProcessAPIServer(options=options, with_bootstrap_controller=True) as server:
-        account = {"metadata": {"name": "default"}}
-        await server.request("POST", "/api/v1/namespaces/default/serviceaccounts", body=json.dumps(account).encode())
-        for obj in OBJECTS:
-            resource = BY_KIND[obj["apiVersion"], obj["kind"]]
-            place = "/namespaces/default" if resource.namespaced else ""
-            root = f"/apis/{resource.api_version}" if resource.group else "/api/v1"
-            await server.request("POST", f"{root}{place}/{resource.name}", body=json.dumps(obj).encode())
+        await create_all(server)
         stored = {kv.key: kv.value for kv in (await server.store.range("/")).kvs}
     assert {"/registry/ranges/servicenodeports", "/registry/masterleases/192.0.2.1"} <= stored.keys()
     assert problems(stored) == {}
