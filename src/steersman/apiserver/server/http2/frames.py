@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -82,6 +82,13 @@ def server_protocol(max_streams: int) -> ServerProtocol:
     return protocol
 
 
+def _field(name: bytes, value: bytes) -> Any:
+    """Return a header for h2. Its type is Any for the compiler, which would make plain tuples of all."""
+    if name in _UNIQUE_HEADERS:
+        return NeverIndexedHeaderTuple(name, value)
+    return name, value
+
+
 class OutgoingFrames:
     """Frames that the server sends on one connection.
 
@@ -129,7 +136,7 @@ class OutgoingFrames:
         """Send the head of a response. Names are in lower case."""
         if self._is_closed:
             return
-        block = [NeverIndexedHeaderTuple(*header) if header[0] in _UNIQUE_HEADERS else header for header in headers]
+        block = [_field(name, value) for name, value in headers]
         with suppress(ProtocolError):
             self._protocol.send_headers(number, block, end_stream=ends)
             self.schedule()

@@ -7,6 +7,9 @@ from h2.errors import ErrorCodes
 
 from steersman.apiserver.server.http2.stream import StreamFlow, StreamPush, StreamResponse
 
+#: Frames are recorded in place of those of h2.
+pytestmark = pytest.mark.interpreted
+
 DATE = b"date: now\r\n"
 
 
