@@ -38,17 +38,19 @@ class FrameBudgets:
         """Count sent DATA frames: each may be acknowledged for its stream and for the connection."""
         self._credit = min(self._credit + 2 * count, CONTROL_FRAMES_BURST)
 
-    def take_window_update(self) -> None:
-        """Count a WINDOW_UPDATE frame."""
-        if self._credit:
-            self._credit -= 1
-        else:
-            self.take_control_frame()
+    def take_window_update(self) -> bool:
+        """Count a WINDOW_UPDATE frame; report whether the client is entitled to it."""
+        if not self._credit:
+            return False
+        self._credit -= 1
+        return True
 
-    def take_control_frame(self) -> None:
-        """Count a frame that carries nothing for a request: PING, SETTINGS, PRIORITY, unknown frames, empty DATA."""
-        if not self._control.try_take():
-            self.is_exceeded = True
+    def take_control_frames(self, count: int) -> None:
+        """Count frames that carry nothing for a request."""
+        for _ in range(count):
+            if not self._control.try_take():
+                self.is_exceeded = True
+                return
 
     def take_reset(self) -> None:
         """Count a stream that the client has reset, or that is malformed or refused (CVE-2023-44487)."""

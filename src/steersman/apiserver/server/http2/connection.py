@@ -25,7 +25,12 @@ from steersman.apiserver.server.http1.scope import RequestScopes
 from steersman.apiserver.server.http1.timers import ConnectionTimers
 from steersman.apiserver.server.http2.budgets import FrameBudgets
 from steersman.apiserver.server.http2.frames import NO_LAST_STREAM, OutgoingFrames, server_protocol
-from steersman.apiserver.server.http2.limits import GOAWAY_SECONDS, PARSED_BYTES, WAITING_PER_STREAM
+from steersman.apiserver.server.http2.limits import (
+    GOAWAY_SECONDS,
+    HEADER_LIST_BYTES_MAX,
+    PARSED_BYTES,
+    WAITING_PER_STREAM,
+)
 from steersman.apiserver.server.http2.rules import RequestHead, is_adequate, request_head
 from steersman.apiserver.server.http2.stream import Stream, StreamFlow, StreamPush, StreamResponse
 
@@ -37,9 +42,6 @@ _log = logging.getLogger(__name__)
 
 #: Data of the PING that follows the first GOAWAY.
 _SHUTDOWN_PING: Final = b"shutdown"
-
-#: Events of frames that carry nothing for a request.
-_CONTROL_EVENTS: Final = (events.PingReceived, events.PriorityUpdated, events.UnknownFrameReceived)
 
 OPEN: Final = 0
 #: The client knows that it should open no further streams.
@@ -165,25 +167,34 @@ class Http2Connection:
             _log.exception("frames that h2 cannot read")
             self._fail(ErrorCodes.INTERNAL_ERROR)
             return
+        useful = sum([self._is_useful(event) for event in received])
+        self._budgets.take_control_frames(self._protocol.take_received_frames() - useful)
         for event in received:
             self._handle(event)
-            if self._budgets.is_exceeded and self._phase != CLOSING:
-                self._fail(ErrorCodes.ENHANCE_YOUR_CALM)
             if self._phase == CLOSING:
                 return
+            if self._budgets.is_exceeded:
+                break
+        if self._budgets.is_exceeded or self._protocol.header_block_bytes > HEADER_LIST_BYTES_MAX:
+            self._fail(ErrorCodes.ENHANCE_YOUR_CALM)
         self._frames.schedule()
+
+    def _is_useful(self, event: events.Event) -> bool:
+        """Report whether the frame of an event carries something for a request; of each frame, one event does at most."""
+        if isinstance(event, events.DataReceived):
+            return bool(event.data) or event.stream_ended is not None
+        if isinstance(event, events.WindowUpdated):
+            return self._budgets.take_window_update()
+        return isinstance(event, (events.RequestReceived, events.TrailersReceived))
 
     def _handle(self, event: events.Event) -> None:
         if isinstance(event, events.RequestReceived):
             self._open(event.stream_id, event.headers, has_body=event.stream_ended is None)
         elif isinstance(event, events.DataReceived):
-            self._receive_body(
-                event.stream_id, event.data, event.flow_controlled_length, event.stream_ended is not None
-            )
+            self._receive_body(event.stream_id, event.data, event.flow_controlled_length)
         elif isinstance(event, events.StreamEnded):
             self._end_request(event.stream_id)
         elif isinstance(event, events.WindowUpdated):
-            self._budgets.take_window_update()
             self._resume(event.stream_id)
         elif isinstance(event, events.StreamReset):
             self._budgets.take_reset()
@@ -195,13 +206,9 @@ class Http2Connection:
                 self._announce_last_stream()
         elif isinstance(event, events.ConnectionTerminated):
             self._announce_last_stream()
-        elif isinstance(event, _CONTROL_EVENTS):
-            self._budgets.take_control_frame()
 
     def _change_settings(self) -> None:
-        if self._has_settings:
-            self._budgets.take_control_frame()
-        else:
+        if not self._has_settings:
             self._has_settings = True
             if not self._streams:
                 self._timers.begin_idleness()
@@ -286,10 +293,8 @@ class Http2Connection:
                 if waiting.number in self._streams:
                     self._start(waiting)
 
-    def _receive_body(self, number: int, data: bytes, size: int, is_last: bool) -> None:  # noqa: FBT001 — of the event
+    def _receive_body(self, number: int, data: bytes, size: int) -> None:
         stream = self._streams.get(number)
-        if not data and not is_last:
-            self._budgets.take_control_frame()
         if stream is None or stream.body is None:
             self._frames.acknowledge(number, size)
             return

@@ -45,6 +45,24 @@ class ServerProtocol(H2Connection):
 
     MAX_CLOSED_STREAMS: ClassVar[int] = CLOSED_STREAMS_MAX  # type: ignore[misc]  # of h2, for all connections
 
+    def __init__(self, config: H2Configuration) -> None:
+        super().__init__(config)
+        self._received_frames = 0
+
+    def take_received_frames(self) -> int:
+        """Return the number of frames since the last call, also of those without an event."""
+        count, self._received_frames = self._received_frames, 0
+        return count
+
+    @property
+    def header_block_bytes(self) -> int:
+        """Size of a header block whose end has not been received. h2 bounds the number of its frames only."""
+        return sum(len(frame.data) for frame in self.incoming_buffer._headers_buffer)
+
+    def _receive_frame(self, frame: Frame) -> list[Event]:
+        self._received_frames += 1
+        return super()._receive_frame(frame)
+
     def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[Event]]:
         return [], [ConnectionTerminated()]
 

@@ -14,22 +14,17 @@ def clock():
 
 def test_control_frames_beyond_the_burst_exceed_the_budget(clock):
     budgets = FrameBudgets(4, clock=clock)
-    for _ in range(limits.CONTROL_FRAMES_BURST):
-        budgets.take_control_frame()
+    budgets.take_control_frames(limits.CONTROL_FRAMES_BURST)
     assert not budgets.is_exceeded
-    budgets.take_window_update()
+    budgets.take_control_frames(1)
     assert budgets.is_exceeded
 
 
-def test_sent_data_pays_for_window_updates_only(clock):
+def test_sent_data_entitles_to_two_window_updates(clock):
     budgets = FrameBudgets(4, clock=clock)
+    assert not budgets.take_window_update()
     budgets.add_data_frames(1)
-    for _ in range(limits.CONTROL_FRAMES_BURST + 2):
-        budgets.take_window_update()
-    assert not budgets.is_exceeded
-    budgets.add_data_frames(1)
-    budgets.take_control_frame()
-    assert budgets.is_exceeded
+    assert [budgets.take_window_update() for _ in range(3)] == [True, True, False]
 
 
 def test_resets_are_limited_by_the_number_of_streams(clock):

@@ -6,7 +6,7 @@ import asyncio
 import random
 
 import pytest
-from hyperframe.frame import ContinuationFrame, ExtensionFrame, HeadersFrame, PriorityFrame
+from hyperframe.frame import ContinuationFrame, ExtensionFrame, HeadersFrame, PriorityFrame, SettingsFrame
 from tests.unit.apiserver.server.http2.conftest import MAX_STREAMS
 from tests.unit.http2_peer import PREFACE
 
@@ -344,6 +344,12 @@ FLOODS = {
     "PRIORITY": lambda _: PriorityFrame(1, depends_on=3).serialize(),
     "WINDOW_UPDATE": lambda peer: peer.window_update(0, 1),
     "empty DATA": lambda peer: peer.data(1, b"", ends=False),
+    "SETTINGS acknowledgements": lambda _: SettingsFrame(0, flags=["ACK"]).serialize(),
+    "PING acknowledgements": lambda peer: peer.ping(is_ack=True),
+    "RST_STREAM of streams that never were": lambda peer: peer.reset(2),
+    "RST_STREAM of closed streams": lambda peer: peer.reset(1),
+    "WINDOW_UPDATE of a closed stream": lambda peer: peer.window_update(1, 1),
+    "DATA of a closed stream": lambda peer: peer.data(1, b"", ends=False),
     "unknown": lambda _: ExtensionFrame(0xFA, 0, body=b"").serialize(),
 }
 
@@ -351,6 +357,8 @@ FLOODS = {
 @pytest.mark.parametrize("name", FLOODS)
 async def test_flood_of_frames_ends_the_connection(client, name):
     await client.send(client.peer.headers("POST", "/", ends=False))
+    if "closed" in name:
+        await client.send(client.peer.reset(1))
     await client.send(FLOODS[name](client.peer) * (limits.CONTROL_FRAMES_BURST - 10))
     assert client.peer.goaways == []
     await client.send(FLOODS[name](client.peer) * 20)
@@ -373,6 +381,15 @@ async def test_flood_of_continuations_ends_the_connection(client):
     first = HeadersFrame(1, data=b"", flags=[]).serialize()
     await client.send(first + ContinuationFrame(1, data=b"").serialize() * 1000)
     assert client.peer.goaways == [(0, PROTOCOL_ERROR)]
+
+
+async def test_header_block_beyond_the_limit_ends_the_connection_before_it_is_complete(client):
+    await client.send(HeadersFrame(1, data=bytes(16384), flags=[]).serialize())
+    for _ in range(limits.HEADER_LIST_BYTES_MAX // 16384 - 1):
+        await client.send(ContinuationFrame(1, data=bytes(16384)).serialize())
+    assert client.peer.goaways == []
+    await client.send(ContinuationFrame(1, data=b"x").serialize())
+    assert client.peer.goaways == [(0, CALM)]
 
 
 async def test_header_list_beyond_the_limit_ends_the_connection(client):
