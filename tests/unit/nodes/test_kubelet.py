@@ -174,6 +174,27 @@ async def test_http_request_is_answered(path, code, text):
         assert (answer.status, await answer.text()) == (code, text)
 
 
+@pytest.mark.parametrize(
+    ("path", "code", "text"),
+    [
+        ("/checkpoint/ns/q/c", 404, "pod does not exist"),
+        ("/checkpoint/ns/p/d", 404, "container d does not exist"),
+        ("/checkpoint/ns/p/c?timeout=x", 404, "cannot parse value of timeout parameter"),
+        (
+            "/checkpoint/ns/p/c?timeout=5",
+            500,
+            (
+                "checkpointing of ns/p/c failed"
+                " (rpc error: code = Unimplemented desc = method CheckpointContainer not implemented)"
+            ),
+        ),
+    ],
+)
+async def test_checkpoint_is_answered_as_by_a_runtime_without_checkpoints(path, code, text):
+    async with kubelet(Host()) as session, session.post(path) as response:
+        assert (response.status, await response.text()) == (code, text)
+
+
 async def test_pods_and_metrics_are_served():
     async with kubelet(Host()) as session:
         async with session.get("/pods") as answer:

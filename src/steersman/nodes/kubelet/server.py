@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import ssl
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
@@ -45,6 +46,9 @@ SPDY_FORWARDING: Final = f"SPDY/3.1+{PORT_FORWARD_PROTOCOL}"
 _ALLOWED_NAME: Final = "kube-apiserver-kubelet-client"
 _ALLOWED_GROUP: Final = "system:masters"
 _STOP_SECONDS: Final = 2.0
+#: Containers of simulated nodes and process pods are none that a runtime could save.
+_NO_CHECKPOINTS: Final = "rpc error: code = Unimplemented desc = method CheckpointContainer not implemented"
+_INTEGER: Final = "[+-]?[0-9]+"
 #: Names of upstream's checks; simulated nodes always pass them.
 _HEALTH_CHECKS: Final = ("ping", "log", "syncloop")
 
@@ -143,6 +147,8 @@ class KubeletServer:
                 return await self._streams(request, verb, *self._container(namespace, name, container))
             case ["portForward", namespace, name]:
                 return await self._forward(request, self._pod(namespace, name))
+            case ["checkpoint", namespace, name, container] if request.method == "POST":
+                raise self._checkpoint_error(request, namespace, name, container)
         page = self._metrics_page(request.path)
         if page is not None:
             return web.Response(text=page)
@@ -172,11 +178,20 @@ class KubeletServer:
 
     def _container(self, namespace: str, name: str, container: str) -> tuple[Tree, str]:
         pod = self._pod(namespace, name)
-        spec = pod.get("spec") or {}
-        kinds = ("containers", "initContainers", "ephemeralContainers")
-        if container not in [container_spec.get("name") for kind in kinds for container_spec in spec.get(kind) or ()]:
+        if not _has_container(pod, container):
             raise RequestError(f'container "{container}" not found in pod "{name}"', code=404)
         return pod, container
+
+    def _checkpoint_error(self, request: web.BaseRequest, namespace: str, name: str, container: str) -> RequestError:
+        """Return the error of a checkpoint: that of a container runtime without checkpoints, if the container exists.
+
+        Upstream: ``Server.checkpoint`` (``pkg/kubelet/server/server.go``).
+        """
+        if not _has_container(self._pod(namespace, name), container):
+            return RequestError(f"container {container} does not exist", code=404)
+        if not re.fullmatch(_INTEGER, request.query.get("timeout", "0")):
+            return RequestError("cannot parse value of timeout parameter", code=404)
+        return RequestError(f"checkpointing of {namespace}/{name}/{container} failed ({_NO_CHECKPOINTS})", code=500)
 
     def _host(self, pod: Tree) -> Host:
         return next(host for host in self._hosts if host.has(pod))
@@ -307,6 +322,12 @@ async def _upgrade(request: web.BaseRequest, protocols: Sequence[str]) -> web.We
     )
     await socket.prepare(request)
     return socket
+
+
+def _has_container(pod: Tree, name: str) -> bool:
+    spec = pod.get("spec") or {}
+    kinds = ("containers", "initContainers", "ephemeralContainers")
+    return any(container.get("name") == name for kind in kinds for container in spec.get(kind) or ())
 
 
 def _is_allowed(request: web.BaseRequest) -> bool:
