@@ -194,6 +194,7 @@ class ServerCore:
             clock=self._clock,
             server_address=lambda: self.address,
             remote=AggregatedDocuments(self.aggregator),
+            has_storage_version_hashes=self._options.feature_gates.get("StorageVersionHash", True),
         )
 
     def _make_aggregator(self, writer: LoopbackStatusWriter) -> Aggregator:

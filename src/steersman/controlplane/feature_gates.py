@@ -17,7 +17,7 @@ IMPLEMENTED: Final = frozenset(
     {
         "APIResponseCompression", "APIServerIdentity", "AllowUnsafeMalformedObjectDeletion", "CBORServingAndStorage",
         "ComponentFlagz", "ComponentStatusz", "CoordinatedLeaderElection", "MaxUnavailableStatefulSet",
-        "PodTopologyLabelsAdmission", "WatchList",
+        "MutatingAdmissionPolicy", "PodTopologyLabelsAdmission", "StorageVersionHash", "WatchList",
     }
 )  # fmt: skip
 

@@ -107,9 +107,12 @@ def add_discovery(
     clock: Clock,
     server_address: Callable[[], str],
     remote: RemoteDocuments,
+    has_storage_version_hashes: bool = True,
 ) -> None:
     """Add ``/api``, ``/apis`` and below, and ``/openapi``; ``remote``: documents of aggregated API servers."""
-    discovery = DiscoveryHandlers(catalog, server_address=server_address)
+    discovery = DiscoveryHandlers(
+        catalog, server_address=server_address, has_storage_version_hashes=has_storage_version_hashes
+    )
     routes.add("/api", discovery.core)
     routes.add("/api/", discovery.core, listed=False)
     routes.add("/apis", discovery.groups, methods=ANY_METHOD)

@@ -55,6 +55,12 @@ if TYPE_CHECKING:
 #: Prefixes of frequently overwritten heartbeats; the store keeps no history of them.
 HEARTBEAT_PREFIXES: Final = ("/registry/leases/kube-node-lease/",)
 
+#: Admission plugins of feature gates that are on by default.
+_GATED_PLUGINS: Final = {
+    "MutatingAdmissionPolicy": "MutatingAdmissionPolicy",
+    "PodTopologyLabelsAdmission": "PodTopologyLabels",
+}
+
 
 class Resources:
     """Registry, admission and router of one API server."""
@@ -273,8 +279,7 @@ def _plugins(
     enabled, disabled = set(options.enable_admission_plugins), set(options.disable_admission_plugins)
     if options.admission_control:
         enabled, disabled = set(options.admission_control), set(ORDER) - set(options.admission_control)
-    if not options.feature_gates.get("PodTopologyLabelsAdmission", True):
-        disabled.add("PodTopologyLabels")
+    disabled |= {name for gate, name in _GATED_PLUGINS.items() if not options.feature_gates.get(gate, True)}
     for flag, names in (("enable", enabled - available), ("disable", disabled - set(ORDER))):
         if names:
             from difflib import get_close_matches  # noqa: PLC0415 — only a wrong name needs it

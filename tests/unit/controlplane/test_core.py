@@ -261,7 +261,15 @@ async def test_metrics_are_filtered_by_the_options():
 
 
 async def test_feature_gates_that_are_off_have_their_effect():
-    gates = ("APIServerIdentity", "ComponentFlagz", "ComponentStatusz", "PodTopologyLabelsAdmission", "WatchList")
+    gates = (
+        "APIServerIdentity",
+        "ComponentFlagz",
+        "ComponentStatusz",
+        "MutatingAdmissionPolicy",
+        "PodTopologyLabelsAdmission",
+        "StorageVersionHash",
+        "WatchList",
+    )
     options = APIServerOptions(ephemeral=True, feature_gates=dict.fromkeys(gates, False))
     async with InProcessAPIServer(options=options, with_bootstrap_controller=True) as server:
         for path in ("/flagz", "/statusz", "/livez/poststarthook/start-kube-apiserver-identity-lease-controller"):
@@ -270,7 +278,10 @@ async def test_feature_gates_that_are_off_have_their_effect():
         assert leases.json()["items"] == []
         streaming = "/api/v1/pods?watch=1&sendInitialEvents=1&resourceVersionMatch=NotOlderThan"
         assert (await server.request("GET", streaming)).code == 422
-        assert "PodTopologyLabels" not in [plugin.name for plugin in server.core.resources.admission.plugins]
+        plugins = {plugin.name for plugin in server.core.resources.admission.plugins}
+        assert plugins.isdisjoint(("MutatingAdmissionPolicy", "PodTopologyLabels"))
+        resources = (await server.request("GET", "/api/v1")).json()["resources"]
+        assert not any("storageVersionHash" in resource for resource in resources)
 
 
 async def test_fields_of_feature_gates_that_are_off_are_dropped():

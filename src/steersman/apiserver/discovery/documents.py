@@ -38,11 +38,14 @@ def _group(group: Group) -> Tree:
     return {"name": group.name, "versions": versions, "preferredVersion": versions[0]}
 
 
-def resource_list(version: GroupVersion) -> Tree:
-    """Return the document of ``/api/v1`` or ``/apis/<group>/<version>``: resources by name, each with its subresources."""
+def resource_list(version: GroupVersion, *, with_hashes: bool = True) -> Tree:
+    """Return the document of ``/api/v1`` or ``/apis/<group>/<version>``: resources by name, each with its subresources.
+
+    ``with_hashes``: built-in resources have the hash of their storage version, as custom ones always do.
+    """
     rows: list[Tree] = []
     for _, resource in sorted(version.resources.items()):
-        rows.append(_resource(resource))
+        rows.append(_resource(resource, with_hash=with_hashes or not resource.definition))
         rows += [_subresource(resource, subresource) for subresource in resource.subresources]
     document: Tree = {"kind": "APIResourceList", "groupVersion": version.api_version, "resources": rows}
     if version.group:  # the core group's list has no apiVersion
@@ -50,7 +53,7 @@ def resource_list(version: GroupVersion) -> Tree:
     return document
 
 
-def _resource(resource: Resource) -> Tree:
+def _resource(resource: Resource, *, with_hash: bool) -> Tree:
     row: Tree = {
         "name": resource.name,
         "singularName": resource.singular,
@@ -62,7 +65,7 @@ def _resource(resource: Resource) -> Tree:
         row["shortNames"] = list(resource.short_names)
     if resource.categories:
         row["categories"] = list(resource.categories)
-    if resource.storage_api_version:
+    if resource.storage_api_version and with_hash:
         group, _, version = resource.stored_as.rpartition("/")
         row["storageVersionHash"] = storage_version_hash(group, version, resource.kind)
     return row

@@ -92,8 +92,12 @@ def _preference(alternative: tuple[str, dict[str, str]]) -> tuple[float, bool]:
 class DiscoveryHandlers:
     """Discovery endpoints. The cache holds one body per path and form."""
 
-    def __init__(self, catalog: Catalog, *, server_address: Callable[[], str]) -> None:
+    def __init__(
+        self, catalog: Catalog, *, server_address: Callable[[], str], has_storage_version_hashes: bool = True
+    ) -> None:
+        """``has_storage_version_hashes``: the feature gate StorageVersionHash."""
         self._catalog = catalog
+        self._has_hashes = has_storage_version_hashes
         self._server_address = server_address
         self._generation = -1
         self._bodies: dict[tuple[str, Form], tuple[bytes, bytes]] = {}
@@ -144,7 +148,10 @@ class DiscoveryHandlers:
                 offered = (*_OFFERED, _CBOR)
             self._require_route(request, offered)
         return self._serve(
-            request, f"/{version.api_version}", lambda _: documents.resource_list(version), offered=offered
+            request,
+            f"/{version.api_version}",
+            lambda _: documents.resource_list(version, with_hashes=self._has_hashes),
+            offered=offered,
         )
 
     def _require_route(self, request: Request, offered: tuple[str, ...]) -> None:

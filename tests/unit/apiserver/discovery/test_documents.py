@@ -59,3 +59,12 @@ def test_aggregated_kinds_of_custom_resources_have_group_and_version():
         own,
         {"group": "autoscaling", "version": "v1", "kind": "Scale"},
     ]
+
+
+def test_hashes_of_storage_versions_can_be_left_out_of_built_in_resources():
+    catalog = Catalog(table())
+    version = catalog.group_version("apps", "v1")
+    assert version is not None
+    rows = documents.resource_list(version, with_hashes=False)["resources"]
+    assert not any("storageVersionHash" in row for row in rows)
+    assert any("storageVersionHash" in row for row in documents.resource_list(version)["resources"])
