@@ -153,6 +153,24 @@ async def test_responses_to_the_same_requests_are_the_same_over_both_protocols(s
     assert {code for code, *_ in seen[True]} >= {200, 201, 400, 401, 403, 404, 405, 409, 415}
 
 
+async def test_bodies_that_exceed_the_windows_pass_in_both_directions(server, token):
+    data = {f"k{number}": "x" * 50_000 for number in range(18)}
+    body = json.dumps({"metadata": {"name": "large"}, "data": data}).encode()
+    async with listening(server, FakeClock()) as (_, port), connected(port, token, http2=True) as client:
+        responses = await asyncio.gather(
+            client.post(CONFIGMAPS, content=body, headers=JSON),
+            *(
+                client.post(f"{CONFIGMAPS}?dryRun=All", content=body.replace(b"large", b"dry"), headers=JSON)
+                for _ in range(3)
+            ),
+        )
+        assert [response.status_code for response in responses] == [201] * 4
+        lists = await asyncio.gather(*(client.get(CONFIGMAPS) for _ in range(4)))
+    for response in lists:
+        (stored,) = [item for item in response.json()["items"] if item["metadata"]["name"] == "large"]
+        assert stored["data"] == data
+
+
 async def test_watch_over_http2_streams_events_beside_requests_of_its_connection(server, token):
     async with (
         listening(server, FakeClock()) as (_, port),

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import subprocess
 import sys
 
 import pytest
@@ -258,3 +259,10 @@ async def test_http2_without_its_package_is_refused_before_anything_is_started(t
     options = APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path, disable_http2_serving=False)
     with pytest.raises(MissingPackagesError, match=r"--disable-http2-serving=false needs h2, .*\[http2\]"):
         await APIServer.start(options)
+
+
+def test_http2_is_not_imported_unless_it_is_asked_for():
+    code = (
+        "import sys, steersman.controlplane.apiserver; print([name for name in ('h2', 'hpack') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
