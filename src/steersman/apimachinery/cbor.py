@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery.codec import MAX_DEPTH, DecodeError
 from steersman.apimachinery.envelope import json_type
 from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.text_cache import text_cache
 from steersman.apimachinery.timestamps import parse_time
 from steersman.apimachinery.workmeter import spend
 
@@ -82,7 +83,10 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 #: Items between two calls of ``spend``, and the units of one item.
 _METER_INTERVAL: Final = 256
-_UNITS_PER_ITEM: Final = 2
+_UNITS_PER_ITEM: Final = 6
+#: Encoded keys that are cached, and their length.
+_KEYS_MAX: Final = 2048
+_KEY_LENGTH_MAX: Final = 64
 
 
 def encode_object(tree: Any) -> bytes:
@@ -122,7 +126,7 @@ class _Encoder:
             pieces.append(raw)
         elif isinstance(value, dict):
             pieces.append(_head(_MAP, len(value)))
-            for raw, below in sorted([(_string(key), below) for key, below in value.items()], key=_by_key):
+            for raw, below in sorted([(_key(key), below) for key, below in value.items()], key=_by_key):
                 pieces.append(raw)
                 self.write(below)
         elif isinstance(value, list):
@@ -143,7 +147,8 @@ def _by_key(pair: tuple[bytes, Any]) -> bytes:
     return pair[0]
 
 
-def _string(text: str) -> bytes:
+@text_cache(_KEYS_MAX, length_max=_KEY_LENGTH_MAX)
+def _key(text: str) -> bytes:
     raw = text.encode("utf-8", "replace")
     return _head(_BYTES, len(raw)) + raw
 

@@ -38,7 +38,7 @@ THREADS: Final = 2
 LOOP_ALLOWANCE: Final = 25_000
 #: Objects above these sizes are processed in workers from the start; about 20 ms of work each.
 LARGE_BYTES: Final = 64 * 1024
-LARGE_YAML_BYTES: Final = 8 * 1024
+LARGE_SLOW_BYTES: Final = 8 * 1024
 #: Work units, about 1 ms, after which a worker gives the interpreter lock to the loop, and the pause in which it does.
 YIELD_UNITS: Final = 2_000
 _YIELD_SECONDS: Final = 50e-6
@@ -50,9 +50,9 @@ _TURNS: Final = 4
 _POLL_SECONDS: Final = 0.5
 
 
-def is_large(size: int, *, is_yaml: bool = False) -> bool:
-    """Report whether a body of ``size`` bytes belongs in a worker from the start."""
-    return size > (LARGE_YAML_BYTES if is_yaml else LARGE_BYTES)
+def is_large(size: int, *, is_slow: bool = False) -> bool:
+    """Report whether a body of ``size`` bytes belongs in a worker from the start; ``is_slow``: one in YAML or CBOR."""
+    return size > (LARGE_SLOW_BYTES if is_slow else LARGE_BYTES)
 
 
 class _StepMeter(Interruption):

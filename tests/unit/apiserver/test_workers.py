@@ -14,7 +14,7 @@ from steersman.apimachinery.workmeter import InterruptedWorkError, spend
 from steersman.apiserver import workers
 from steersman.apiserver.workers import (
     LARGE_BYTES,
-    LARGE_YAML_BYTES,
+    LARGE_SLOW_BYTES,
     LOOP_ALLOWANCE,
     THREADS,
     TURN_UNITS,
@@ -199,16 +199,16 @@ async def test_on_loop_raises_what_the_call_raises():
 
 
 @pytest.mark.parametrize(
-    ("size", "is_yaml", "expected"),
+    ("size", "is_slow", "expected"),
     [
         (LARGE_BYTES, False, False),
         (LARGE_BYTES + 1, False, True),
-        (LARGE_YAML_BYTES, True, False),
-        (LARGE_YAML_BYTES + 1, True, True),
+        (LARGE_SLOW_BYTES, True, False),
+        (LARGE_SLOW_BYTES + 1, True, True),
     ],
 )
-def test_is_large_depends_on_the_format(size, is_yaml, expected):
-    assert is_large(size, is_yaml=is_yaml) is expected
+def test_is_large_depends_on_the_format(size, is_slow, expected):
+    assert is_large(size, is_slow=is_slow) is expected
 
 
 async def test_stop_workers_ends_the_threads_and_the_next_step_starts_others():

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.endpoints.create_bodies import parts_of
-from steersman.apiserver.endpoints.media import JSON, YAML, body_media_type
+from steersman.apiserver.endpoints.media import JSON, SLOW, body_media_type
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.object_write import ObjectWrite
 from steersman.apiserver.endpoints.options import read_write_options
 from steersman.apiserver.generic.write_pipeline import run_create
 from steersman.apiserver.generic.writing import dedupe_owner_references, ensure_object_namespace, wipe_system_fields
-from steersman.apiserver.workers import LARGE_YAML_BYTES, is_large
+from steersman.apiserver.workers import LARGE_SLOW_BYTES, is_large
 
 if TYPE_CHECKING:
     from steersman.apiserver.endpoints.create_bodies import Parts
@@ -78,7 +78,7 @@ async def create(scope: RequestScope, request: Request) -> Response:
     raw = await request.body()
     options = read_write_options(request, "CreateOptions")
     ctx = scope.write_context(request, options)
-    if len(raw) > LARGE_YAML_BYTES:
-        ctx.is_large = is_large(len(raw), is_yaml=media_type == YAML)
+    if len(raw) > LARGE_SLOW_BYTES:
+        ctx.is_large = is_large(len(raw), is_slow=media_type in SLOW)
     entry = await run_create(Create(scope, request, ctx, options, raw, media_type))
     return await scope.render(request, entry, form=form, code=201)

@@ -14,6 +14,8 @@ JSON: Final = "application/json"
 YAML: Final = "application/yaml"
 PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 CBOR: Final = "application/cbor"
+#: Media types that take a multiple of the time of JSON to decode.
+SLOW: Final = frozenset({YAML, CBOR})
 
 #: A token of RFC 2045.
 _NAME: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"

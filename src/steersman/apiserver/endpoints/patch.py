@@ -105,7 +105,7 @@ async def patch(scope: RequestScope, request: Request) -> Response:
             return await scope.render(request, unchanged, form=form)
     write = PatchWrite(scope, request, ctx, options, patch_type(scope, ctx, options, raw))
     before = scope.objects.cached(ctx, name)
-    ctx.is_large = is_large(len(raw), is_yaml=is_apply) or (before is not None and is_large(len(before.raw)))
+    ctx.is_large = is_large(len(raw), is_slow=is_apply) or (before is not None and is_large(len(before.raw)))
     entry = await run_update(write)
     if noops is not None and write.is_noop and entry is before and not request.warnings:
         noops.note(key, entry)

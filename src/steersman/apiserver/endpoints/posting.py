@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.admission.chain import run
 from steersman.apiserver.endpoints.body import ObjectDecoder
-from steersman.apiserver.endpoints.media import YAML, body_media_type
+from steersman.apiserver.endpoints.media import SLOW, body_media_type
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.object_write import ObjectWrite
 from steersman.apiserver.endpoints.options import read_write_options
@@ -121,7 +121,7 @@ async def read_posted(scope: PostScope, request: Request, write: type[PostWrite]
     raw = await request.body()
     options = read_write_options(request, "CreateOptions")
     ctx = scope.write_context(request, options)
-    ctx.is_large = is_large(len(raw), is_yaml=media_type == YAML)
+    ctx.is_large = is_large(len(raw), is_slow=media_type in SLOW)
     posted = write(scope, request, ctx, options, raw, media_type)
     await read(posted)
     return posted, form

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.endpoints.media import YAML, body_media_type
+from steersman.apiserver.endpoints.media import SLOW, body_media_type
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.object_write import ObjectWrite
 from steersman.apiserver.endpoints.options import read_write_options
@@ -60,7 +60,7 @@ async def update(scope: RequestScope, request: Request) -> Response:
     options = read_write_options(request, "UpdateOptions")
     media_type = body_media_type(request, is_custom=served.is_custom)
     ctx = scope.write_context(request, options)
-    ctx.is_large = is_large(len(raw), is_yaml=media_type == YAML)
+    ctx.is_large = is_large(len(raw), is_slow=media_type in SLOW)
     write = Update(scope, request, ctx, options, raw, media_type)
     await decode_body(write)  # a body that cannot be read is a 400 also where there is no object
     entry = await run_update(write)
