@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.apimachinery.errors import StatusError
-from steersman.apiserver.endpoints.watch import WatchStream
+from steersman.apiserver.endpoints.watch_stream import WatchStream
 from steersman.apiserver.generic.feed import ConvertedFeed
 
 if TYPE_CHECKING:
-    from steersman.apiserver.endpoints.watch import EventView, Push
+    from steersman.apiserver.endpoints.watch_stream import EventView, Push
     from steersman.apiserver.generic.change_ring import Change
     from steersman.apiserver.generic.conversion import SharedConversions
     from steersman.apiserver.generic.entry import Entry
