@@ -1,4 +1,4 @@
-"""The examples of docs/test-an-operator.md and examples/testing run, in parallel and in random order."""
+"""The examples of docs/test-an-operator.md and examples/testing run, in a worker of xdist and in random order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ EXAMPLES = ROOT / "examples" / "testing"
 
 
 def run_pytest(folder: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2", "-W", "error::pytest.PytestWarning"]
+    # One worker: each imports four client libraries. tests/unit/testing/test_plugin.py has clusters in two.
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "1", "-W", "error::pytest.PytestWarning"]
     done = subprocess.run(
         [*command, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=LONG_HANG_SECONDS
     )
@@ -27,7 +28,7 @@ def run_pytest(folder: Path, *arguments: str) -> str:
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on this machine")
 def test_examples_of_the_page_and_for_client_libraries_pass(tmp_path: Path) -> None:
-    """One run of pytest for both: its workers import the client libraries and start the template of clusters once."""
+    """One run of pytest for both: its worker imports the client libraries and starts the template of clusters once."""
     folder = tmp_path / "examples" / "testing"
     shutil.copytree(EXAMPLES, folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "examples" / "greeter.py", tmp_path / "examples")
