@@ -15,7 +15,7 @@ from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.yaml_codec import decode_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -45,20 +45,30 @@ def decode_config(data: bytes, struct: type[T], *, kind: str, api_versions: Coll
         document = decode_yaml(data)
     except DecodeError as error:
         raise ConfigFileError(str(error)) from error
-    tree = document.tree
+    return convert_config(
+        document.tree,
+        struct,
+        kind=kind,
+        api_versions=api_versions,
+        problems=[document.strict_error()] if document.duplicates else [],
+    )
+
+
+def convert_config(
+    tree: Any, struct: type[T], *, kind: str, api_versions: Collection[str], problems: Sequence[str] = ()
+) -> T:
+    """Return a decoded document, as ``decode_config``; ``problems`` are those of its text. Raises ``ConfigFileError``."""
     found_kind, version = (tree.get("kind"), tree.get("apiVersion")) if isinstance(tree, dict) else (None, None)
     if found_kind != kind or version not in api_versions:
         raise ConfigFileError(
             f"no kind {quote(str(found_kind or ''))} is registered for version {quote(str(version or ''))},"
             f" expected {kind} of {' or '.join(api_versions)}"
         )
-    problems: list[str] = []
+    faults: list[str] = list(problems)
     body = {name: value for name, value in tree.items() if name not in _TYPE_META}
-    cleaned = _clean(body, inspect.type_info(struct), "", problems)
-    if document.duplicates:
-        problems.insert(0, document.strict_error())
-    if problems:
-        raise ConfigFileError(f"strict decoding error: {', '.join(problems)}")
+    cleaned = _clean(body, inspect.type_info(struct), "", faults)
+    if faults:
+        raise ConfigFileError(f"strict decoding error: {', '.join(faults)}")
     return msgspec.convert(cleaned, struct)
 
 

@@ -34,6 +34,8 @@ def read_admission_configuration(path: Path | None) -> dict[str, Tree]:
         name = str(plugin.get("name") or "")
         inline = plugin.get("configuration")
         if inline is not None:
+            if not isinstance(inline, dict):
+                raise OptionError(f"{_FLAG}: {path}: the configuration of {name} must be an object")
             configurations[name] = inline
         elif plugin.get("path"):
             configurations[name] = _read(path.parent / str(plugin["path"]))

@@ -30,6 +30,8 @@ def read_file(flag: str, path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise OptionError(f"{flag}: cannot read {path}: {errno_text(error)}") from error
+    except ValueError as error:  # a path with a null character
+        raise OptionError(f"{flag}: cannot read {str(path)!r}: {error}") from error
 
 
 def check_key_pair(flags: str, certificate: Path | str, key: Path | str) -> None:

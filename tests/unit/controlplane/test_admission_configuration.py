@@ -35,6 +35,20 @@ def test_plugins_that_are_no_objects_are_rejected(tmp_path, plugins):
         read_admission_configuration(path)
 
 
+@pytest.mark.parametrize(
+    ("plugin", "fault"),
+    [
+        ("{name: A, configuration: [1]}", "the configuration of A must be an object"),
+        ('{name: A, path: "a\\0b"}', "cannot read .*: embedded null"),
+    ],
+)
+def test_malformed_plugin_is_rejected(tmp_path, plugin, fault):
+    path = tmp_path / "config.yaml"
+    path.write_text(f"{HEAD}plugins: [{plugin}]")
+    with pytest.raises(OptionError, match=f"^--admission-control-config-file: .*{fault}"):
+        read_admission_configuration(path)
+
+
 def test_missing_file_is_rejected(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text(HEAD + "plugins: [{name: B, path: limits.yaml}]")

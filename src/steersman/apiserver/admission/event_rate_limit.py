@@ -30,6 +30,8 @@ class EventRateLimit(Plugin):
         limits = configuration.get("limits") or []
         if not limits:
             raise ValueError("limits: must not be empty")
+        if not isinstance(limits, list) or not all(isinstance(limit, dict) for limit in limits):
+            raise ValueError("limits: must be a list of objects")
         self._limits: Final = [_Limit(limit, f"limits[{number}]", clock) for number, limit in enumerate(limits)]
         kinds = [limit.kind for limit in self._limits]
         for number, kind in enumerate(kinds):

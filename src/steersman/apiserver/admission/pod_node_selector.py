@@ -37,7 +37,11 @@ class PodNodeSelector(Plugin):
         """
         self._selectors: Final = Lookup(namespaces, _annotation)
         cluster_selectors = (configuration or {}).get(_CONFIGURATION) or {}
-        self._cluster: Final = {name: parse_selector(text) for name, text in cluster_selectors.items()}
+        if not isinstance(cluster_selectors, dict) or not all(
+            text is None or isinstance(text, str) for text in cluster_selectors.values()
+        ):
+            raise ValueError(f"{_CONFIGURATION}: must be a map of strings")
+        self._cluster: Final = {name: parse_selector(text or "") for name, text in cluster_selectors.items()}
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
         """True for creates of pods."""

@@ -26,7 +26,7 @@ from steersman.apiserver.kinds.shared.podsecurity.levels import (
 from steersman.apiserver.workers import in_worker, is_large, run_step, with_allowance
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Sequence
+    from collections.abc import Awaitable, Iterable, Mapping, Sequence
 
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
@@ -57,15 +57,26 @@ _UNITS_PER_POD: Final = 100
 _PODS_MAX: Final = 3000
 
 
+def _read(configuration: Tree | None) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
+    """Return the configured defaults and exemptions. Raises ValueError."""
+    if configuration is None:
+        return {}, {}
+    from steersman.apiserver.admission.pod_security_configuration import (  # noqa: PLC0415 — few servers have one
+        read_pod_security_configuration,
+    )
+
+    return read_pod_security_configuration(configuration)
+
+
 class Exemptions:
     """Exempt namespaces, users and runtime classes."""
 
     __slots__ = ("_runtime_classes", "_users", "namespaces")
 
-    def __init__(self, exemptions: Tree) -> None:
-        self.namespaces: Final = frozenset(exemptions.get("namespaces") or ())
-        self._users: Final = frozenset(exemptions.get("usernames") or ())
-        self._runtime_classes: Final = frozenset(exemptions.get("runtimeClasses") or ())
+    def __init__(self, exempt: Mapping[str, Sequence[str]]) -> None:
+        self.namespaces: Final = frozenset(exempt.get("namespaces") or ())
+        self._users: Final = frozenset(exempt.get("usernames") or ())
+        self._runtime_classes: Final = frozenset(exempt.get("runtimeClasses") or ())
 
     def of_request(self, attributes: Attributes) -> str:
         """Return the dimension by which the request is exempt; empty if it is not."""
@@ -85,9 +96,9 @@ class PodSecurity(Plugin):
 
     def __init__(self, *, namespaces: WatchCache, pods: WatchCache, configuration: Tree | None = None) -> None:
         """``configuration``: a ``PodSecurityConfiguration``. Raises ValueError."""
-        settings = configuration or {}
-        self._defaults: Final = default_policy(settings.get("defaults") or {})
-        self._exempt: Final = Exemptions(settings.get("exemptions") or {})
+        defaults, exempt = _read(configuration)
+        self._defaults: Final = default_policy(defaults)
+        self._exempt: Final = Exemptions(exempt)
         self._policies: Final = Lookup(namespaces, lambda tree: self._policy_of(tree["metadata"].get("labels"))[0])
         self._pods: Final = pods
         self.metrics: Final = PodSecurityMetrics()

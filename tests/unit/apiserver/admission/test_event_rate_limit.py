@@ -63,6 +63,8 @@ async def test_least_recently_used_buckets_are_evicted():
     ("limits", "text"),
     [
         ([], "limits: must not be empty"),
+        ("Server", "limits: must be a list of objects"),
+        (["Server"], "limits: must be a list of objects"),
         ([limit("Sometimes")], r"limits\[0\].type"),
         ([limit("Server", qps=0)], r"limits\[0\].qps: must be positive"),
         ([limit("Server", burst=-1)], r"limits\[0\].burst: must be positive"),

@@ -4,6 +4,9 @@ import pytest
 from tests.unit.apiserver.admission.plugged import Plugged, refusal
 
 from steersman.apiserver.admission.pod_node_selector import ANNOTATION, PodNodeSelector, parse_selector
+from steersman.apiserver.generic.entry import Layout
+from steersman.apiserver.generic.watch_cache import WatchCache
+from steersman.asynckit.clock import FakeClock
 
 
 def selecting():
@@ -45,6 +48,14 @@ async def test_malformed_annotation_is_an_internal_error():
 def test_parse_selector_rejects_malformed_text(text):
     with pytest.raises(ValueError, match="invalid"):
         parse_selector(text)
+
+
+@pytest.mark.parametrize("selectors", ["a=b", {"default": 5}])
+def test_configuration_must_be_a_map_of_strings(selectors):
+    layout = Layout("Namespace", "v1")
+    unread = WatchCache(None, "/registry/namespaces/", layout=layout, clock=FakeClock(), tasks=None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="podNodeSelectorPluginConfig: must be a map of strings"):
+        PodNodeSelector(unread, {"podNodeSelectorPluginConfig": selectors})
 
 
 async def test_configuration_sets_default_and_allowed_selectors():

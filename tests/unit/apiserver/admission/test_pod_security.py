@@ -174,8 +174,11 @@ def test_seccomp_annotation_is_significant():
     assert is_significant({**old, "metadata": {"annotations": {name: "unconfined"}}}, old)
 
 
+HEAD = {"apiVersion": "pod-security.admission.config.k8s.io/v1", "kind": "PodSecurityConfiguration"}
+
+
 def configured(**exemptions):
-    message = {"defaults": {"enforce": "baseline", "warn": "restricted"}, "exemptions": exemptions}
+    message = {**HEAD, "defaults": {"enforce": "baseline", "warn": "restricted"}, "exemptions": exemptions}
     return Plugged(
         lambda stored: PodSecurity(
             namespaces=stored("namespaces").cache, pods=stored("pods").cache, configuration=message
@@ -212,11 +215,18 @@ async def test_labels_of_an_exempt_namespace_are_ignored():
         assert (await server.merge(NAMESPACE, {"metadata": {"labels": {"team": "a"}}})).warnings == []
 
 
-def test_invalid_configuration_is_rejected():
+@pytest.mark.parametrize(
+    ("configuration", "fault"),
+    [
+        ({"defaults": {"enforce": "tight"}}, "defaults: 'tight' must be one of privileged, baseline, restricted"),
+        ({"exemptions": {"usernames": "admin"}}, 'field "exemptions.usernames" must be a list'),
+    ],
+)
+def test_invalid_configuration_is_rejected(configuration, fault):
     layout = Layout("Namespace", "v1")
     unread = WatchCache(None, "/registry/namespaces/", layout=layout, clock=FakeClock(), tasks=None)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="defaults: 'tight' must be one of privileged, baseline, restricted"):
-        PodSecurity(namespaces=unread, pods=unread, configuration={"defaults": {"enforce": "tight"}})
+    with pytest.raises(ValueError, match=fault):
+        PodSecurity(namespaces=unread, pods=unread, configuration={**HEAD, **configuration})
 
 
 # -- bounded work ------------------------------------------------------------------------------------------------------
