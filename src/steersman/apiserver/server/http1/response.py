@@ -4,6 +4,7 @@ connection.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +28,17 @@ _STATUS_LINES: Final = {code: _status_line(code) for code in range(100, 600)}
 WITHOUT_BODY: Final = frozenset({204, 304})
 
 
-class ResponseFraming:
+def remaining_after(part: bytes, remaining_bytes: int, *, is_last: bool) -> int:
+    """Return what remains of Content-Length after ``part``. Raises RuntimeError if it is too much or too little."""
+    remaining_bytes -= len(part)
+    if remaining_bytes < 0:
+        raise RuntimeError("the body is longer than its length says")
+    if is_last and remaining_bytes:
+        raise RuntimeError("the body is shorter than its length says")
+    return remaining_bytes
+
+
+class ResponseFraming(ABC):
     """Response of one exchange in the framing of its protocol. The exchange checks the order of calls."""
 
     __slots__ = ("is_complete", "is_started", "keep_alive")
@@ -38,30 +49,21 @@ class ResponseFraming:
         self.is_started = False
         self.is_complete = False
 
+    @abstractmethod
     def begin(self, code: int, headers: Sequence[tuple[bytes, bytes]], date_line: bytes) -> None:
         """Write the head, or keep it for the first part of the body. Raises RuntimeError for headers with line ends."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write(self, part: bytes, *, is_last: bool) -> None:
         """Write a part of the body. Raises RuntimeError if the body differs from its Content-Length."""
-        raise NotImplementedError
 
-    def remaining_after(self, part: bytes, remaining_bytes: int, *, is_last: bool) -> int:
-        """Return what remains of Content-Length after ``part``. Raises RuntimeError if it is too much or too little."""
-        remaining_bytes -= len(part)
-        if remaining_bytes < 0:
-            raise RuntimeError("the body is longer than its length says")
-        if is_last and remaining_bytes:
-            raise RuntimeError("the body is shorter than its length says")
-        return remaining_bytes
-
+    @abstractmethod
     def write_continue(self) -> None:
         """Write the interim response ``100 Continue``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cut(self) -> None:
         """Cut off a response that cannot be completed."""
-        raise NotImplementedError
 
 
 class ResponseWriter(ResponseFraming):
@@ -136,7 +138,7 @@ class ResponseWriter(ResponseFraming):
             end = b"0\r\n\r\n" if is_last else b""
             part = b"%x\r\n%b\r\n%b" % (len(part), part, end) if part else end
         elif self._remaining_bytes >= 0:
-            self._remaining_bytes = self.remaining_after(part, self._remaining_bytes, is_last=is_last)
+            self._remaining_bytes = remaining_after(part, self._remaining_bytes, is_last=is_last)
             part = self._with_head(part)
         elif self._drops_body:
             part = b""

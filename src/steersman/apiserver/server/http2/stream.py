@@ -8,7 +8,7 @@ from h2.errors import ErrorCodes
 
 from steersman.apiserver.server.http1.flow import Flow
 from steersman.apiserver.server.http1.limits import WRITE_BYTES_MAX
-from steersman.apiserver.server.http1.response import WITHOUT_BODY, ResponseFraming
+from steersman.apiserver.server.http1.response import WITHOUT_BODY, ResponseFraming, remaining_after
 from steersman.apiserver.server.http2.rules import CONNECTION_HEADERS
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class StreamResponse(ResponseFraming):
         if self._drops_body:
             part = b""
         elif self._remaining_bytes >= 0:
-            self._remaining_bytes = self.remaining_after(part, self._remaining_bytes, is_last=is_last)
+            self._remaining_bytes = remaining_after(part, self._remaining_bytes, is_last=is_last)
         is_ended = False
         if self._head:
             is_ended = is_last and not part
