@@ -167,8 +167,12 @@ class Http2Connection:
             _log.exception("frames that h2 cannot read")
             self._fail(ErrorCodes.INTERNAL_ERROR)
             return
-        useful = sum([self._is_useful(event) for event in received])
-        self._budgets.take_control_frames(self._protocol.take_received_frames() - useful)
+        frames = self._protocol.take_received_frames()
+        if received and not frames:
+            _log.error("this version of h2 reads frames by other methods: floods could not be bounded")
+            self._fail(ErrorCodes.INTERNAL_ERROR)
+            return
+        self._budgets.take_control_frames(frames - sum([self._is_useful(event) for event in received]))
         for event in received:
             self._handle(event)
             if self._phase == CLOSING:

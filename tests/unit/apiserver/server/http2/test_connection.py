@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+from functools import partial
 
 import pytest
+from h2.connection import H2Connection
 from hyperframe.frame import ContinuationFrame, ExtensionFrame, HeadersFrame, PriorityFrame, SettingsFrame
 from tests.unit.apiserver.server.http2.conftest import MAX_STREAMS
 from tests.unit.http2_peer import PREFACE
@@ -366,6 +368,15 @@ async def test_flood_of_frames_ends_the_connection(client, name):
     assert [entry[-1] for entry in client.app.requests] == ["cut"]
     await client.advance(TIMEOUTS.linger)
     assert client.transport.end == "closed"
+
+
+async def test_connection_whose_frames_cannot_be_counted_ends(idle_client, monkeypatch):
+    """Another version of h2 might read frames by methods that count none."""
+    protocol = idle_client.connection._protocol
+    monkeypatch.setattr(protocol, "_receive_frame", partial(H2Connection._receive_frame, protocol))
+    await idle_client.send(idle_client.peer.preface(), idle_client.peer.headers("GET", "/"))
+    assert idle_client.peer.goaways == [(1, INTERNAL_ERROR)]
+    assert idle_client.app.requests == []
 
 
 async def test_window_updates_of_a_client_that_reads_are_no_flood(client):
