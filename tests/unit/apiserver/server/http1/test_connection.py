@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.unit.apiserver.server.recording_app import RecordingApp
 
 from steersman.apiserver.server.http1 import limits
 from steersman.apiserver.server.http1.accepted_headers import PLAIN_REQUEST_LINE
@@ -71,31 +72,13 @@ class Transport:
         self.protocol = protocol
 
 
-class App:
-    """Application that receives bodies (not under ``/ignore``), blocks under ``/slow``, and responds with the body's
-    size.
-    """
+class App(RecordingApp):
+    """Application that waits under ``/slow``, and responds with the body's size."""
 
-    def __init__(self) -> None:
-        self.requests: list[list[Any]] = []
-        self.go = asyncio.Event()
-        self.takes_body = asyncio.Event()
-        self.takes_body.set()
+    def described(self, scope: Any) -> list[Any]:
+        return [*super().described(scope), scope["query_string"], list(scope["headers"])]
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        entry = [scope["method"], scope["path"], scope["query_string"], list(scope["headers"]), b"", "open"]
-        self.requests.append(entry)
-        await self.takes_body.wait()
-        if scope["path"] != "/ignore":
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    entry[-1] = "cut"
-                    return
-                entry[-2] += message["body"]
-                if not message["more_body"]:
-                    break
-        entry[-1] = "complete"
+    async def respond(self, scope: Any, entry: list[Any], receive: Any, send: Any) -> None:
         if scope["path"] == "/slow":
             await self.go.wait()
         if scope["path"] == "/begun":
@@ -107,9 +90,7 @@ class App:
             self.streams = scope["extensions"]["steersman.upgrade"]()
             return
         if scope["path"] == "/gone":
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            entry[-1] = "gone"
+            await self.wait_for_disconnect(entry, receive)
         text = b"%d" % len(entry[-2])
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(text))]})
         await send({"type": "http.response.body", "body": text})

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from tests.unit.apiserver.server.recording_app import RecordingApp
 from tests.unit.http2_peer import Http2Peer
 
 from steersman.apiserver.server.http1.limits import Timeouts
@@ -49,41 +50,23 @@ class Transport:
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
 
 
-class App:
-    """Application that receives bodies (not under ``/ignore``), and responds with what the path names."""
+class App(RecordingApp):
+    """Application that responds with what the path names."""
 
     def __init__(self) -> None:
-        self.requests: list[list[Any]] = []
+        super().__init__()
         self.scopes: list[Any] = []
-        self.go = asyncio.Event()
-        self.takes_body = asyncio.Event()
-        self.takes_body.set()
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        entry = [scope["method"], scope["path"], b"", "open"]
-        self.requests.append(entry)
+    def described(self, scope: Any) -> list[Any]:
         self.scopes.append(scope)
-        await self.takes_body.wait()
-        if scope["path"] != "/ignore":
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    entry[-1] = "cut"
-                    return
-                entry[-2] += message["body"]
-                if not message["more_body"]:
-                    break
-        entry[-1] = "complete"
-        await self._respond(scope, entry, receive, send)
+        return super().described(scope)
 
-    async def _respond(self, scope: Any, entry: list[Any], receive: Any, send: Any) -> None:
+    async def respond(self, scope: Any, entry: list[Any], receive: Any, send: Any) -> None:
         path = scope["path"]
         if path == "/slow":
             await self.go.wait()
         if path == "/gone":
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            entry[-1] = "gone"
+            await self.wait_for_disconnect(entry, receive)
             return
         if path == "/fails":
             raise RuntimeError("on purpose")
