@@ -1,8 +1,8 @@
 """Content negotiation by ``Accept``, ``Accept-Encoding`` and ``pretty``.
 
 Served are JSON and YAML of everything, protobuf of everything but Tables and custom objects (of these, metadata alone), with
-a feature gate CBOR of everything but Tables, and Tables and metadata alone of every resource. A clause of ``Accept`` that cannot be met is passed over for the next one; when
-none can be met the answer is 406, before anything is looked up.
+a feature gate CBOR of everything but Tables, and Tables and metadata alone of every resource. A clause of ``Accept`` that cannot
+be met is passed over for the next one; when none can be met the answer is 406, before anything is looked up.
 """
 
 from __future__ import annotations
